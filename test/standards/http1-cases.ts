@@ -16,10 +16,10 @@ export interface Http1Case {
 
 type Row = [id: string, clause: string, asks: string, bytes: Http1Case['bytes'], statuses: string];
 
-/** @param rows with the three statuses in one text */
+/** @param rows with the three statuses in one text, or one status if all three servers have the same */
 export function http1Cases(rows: readonly Row[]): Http1Case[] {
   return rows.map(([id, clause, asks, bytes, statuses]) => {
-    const [gateway = '', node = '', nginx = ''] = statuses.split(' ');
+    const [gateway = '', node = gateway, nginx = gateway] = statuses.split(' ');
     return { id, clause, asks, bytes, gateway, node, nginx };
   });
 }

@@ -16,15 +16,15 @@ export const rfc6750: Standard = {
     [
       '2.2',
       'a token in a form is optional',
-      ['standards/responses: an API key in the query or in a form is none'],
+      'standards/responses: an API key in the query or in a form is none',
     ],
     [
       '2.3',
       'a token in an address should not be used',
-      ['standards/responses: an API key in the query or in a form is none'],
+      'standards/responses: an API key in the query or in a form is none',
     ],
-    ['2', 'a token is sent in one way only', ['security/header-spoofing: %s gets malformed_api_key']],
-    ['3', 'a 401 names the scheme', ['contract/contract.slow: 401']],
+    ['2', 'a token is sent in one way only', 'security/header-spoofing: %s gets malformed_api_key'],
+    ['3', 'a 401 names the scheme', 'contract/contract.slow: 401'],
     [
       '3, error',
       'a 401 for a token says invalid_token',
@@ -33,26 +33,22 @@ export const rfc6750: Standard = {
     [
       '3.1, no error',
       'a request without a token is not told of an error',
-      ['standards/responses: a request without a key is told the scheme, and of no error'],
+      'standards/responses: a request without a key is told the scheme, and of no error',
     ],
     [
       '3.1, insufficient_scope',
       '403 for a scope that is missing, and names it',
-      [
-        'gateway/scopes-and-costs: a key with a list of scopes may call their operations only, and is told which it lacks',
-      ],
+      'gateway/scopes-and-costs: a key with a list of scopes may call their operations only, and is told which it lacks',
     ],
     [
       '5.2, guessing',
       'tokens cannot be guessed',
-      [
-        'security/api-keys: who guesses well-formed keys gets 429 after 60 guesses, without an effect on other clients',
-      ],
+      'security/api-keys: who guesses well-formed keys gets 429 after 60 guesses, without an effect on other clients',
     ],
     [
       '5.2, disclosure',
       'tokens are kept from others: TLS',
-      ['security/security-headers.slow: is sent for %s over https'],
+      'security/security-headers.slow: is sent for %s over https',
     ],
     [
       '5.2, redirect',
@@ -87,29 +83,27 @@ export const rfc9745: Standard = {
     [
       '2',
       'a deprecated resource says since when, as a date of structured fields',
-      ['pets-service/pets-api: sends its deprecation, sunset and successor in every response'],
+      'pets-service/pets-api: sends its deprecation, sunset and successor in every response',
     ],
     [
       '2.1',
       'the date may be in the past',
-      ['pets-service/pets-api: sends its deprecation, sunset and successor in every response'],
+      'pets-service/pets-api: sends its deprecation, sunset and successor in every response',
     ],
     [
       '3',
       'a link of the relation deprecation explains it',
-      [
-        'contract/contract.slow: every Link of a response, and every link in the description, leads somewhere',
-      ],
+      'contract/contract.slow: every Link of a response, and every link in the description, leads somewhere',
     ],
     [
       '4',
       'Sunset is not before Deprecation',
-      ['pets-service/pets-api: sends its deprecation, sunset and successor in every response'],
+      'pets-service/pets-api: sends its deprecation, sunset and successor in every response',
     ],
     [
       '5',
       'a deprecated resource behaves as before',
-      ['pets-service/pets-api: works until the sunset and gets 410 from then on'],
+      'pets-service/pets-api: works until the sunset and gets 410 from then on',
     ],
     [
       'gateway',
@@ -128,17 +122,17 @@ export const rfc8594: Standard = {
     [
       '3',
       'Sunset is a date of HTTP',
-      ['pets-service/pets-api: sends its deprecation, sunset and successor in every response'],
+      'pets-service/pets-api: sends its deprecation, sunset and successor in every response',
     ],
     [
       '3, then',
       'the resource is likely to be gone from then on',
-      ['pets-service/pets-api: works until the sunset and gets 410 from then on'],
+      'pets-service/pets-api: works until the sunset and gets 410 from then on',
     ],
     [
       '3, past',
       'a date in the past is sent, too',
-      ['contract/contract.slow: 500 if a query fails, and 410 from the sunset on'],
+      'contract/contract.slow: 500 if a query fails, and 410 from the sunset on',
     ],
     [
       '6',
@@ -154,12 +148,12 @@ export const rateLimitDraft: Standard = {
     [
       'RateLimit-Policy',
       'a list of policies by name, with quota and window',
-      [`${limits}: an allowed request shows the minute in X-RateLimit and both windows in RateLimit`],
+      `${limits}: an allowed request shows the minute in X-RateLimit and both windows in RateLimit`,
     ],
     [
       'RateLimit-Policy, q',
       'a quota is a whole number that is not negative',
-      ['unit/gateway/limits/limits: %j is not a valid limit'],
+      'unit/gateway/limits/limits: %j is not a valid limit',
     ],
     [
       'RateLimit',
@@ -172,12 +166,12 @@ export const rateLimitDraft: Standard = {
     [
       'RateLimit, r',
       'what is left is not negative, also after a limit was lowered',
-      ['gateway/usage: works if a limit is used up, or was lowered below its usage'],
+      'gateway/usage: works if a limit is used up, or was lowered below its usage',
     ],
     [
       'RateLimit, t',
       'is no promise to a client that does not wait',
-      [`${limits}: a banned request shows the minute limit, nothing remaining and the end of the ban`],
+      `${limits}: a banned request shows the minute limit, nothing remaining and the end of the ban`,
     ],
     [
       'Retry-After',
@@ -190,29 +184,27 @@ export const rateLimitDraft: Standard = {
     [
       'partition keys',
       'requests without a key are of their address',
-      [`${limits}: a request without a valid key shows only the limit of its address`],
+      `${limits}: a request without a valid key shows only the limit of its address`,
     ],
     [
       'throttling',
       'a response that costs nothing may say what is left',
-      ['gateway/usage: returns the plan and both windows, and consumes no quota'],
+      'gateway/usage: returns the plan and both windows, and consumes no quota',
     ],
     [
       'intermediaries',
       'the headers of a service are not mixed with those of the gateway',
-      [
-        "gateway/proxy.slow: has the upstream's headers, but none of the gateway's, of a connection, or that command a browser or a proxy",
-      ],
+      "gateway/proxy.slow: has the upstream's headers, but none of the gateway's, of a connection, or that command a browser or a proxy",
     ],
     [
       'security',
       'what is left of others cannot be learnt',
-      ['security/api-keys: with a valid key sees the usage of that key only'],
+      'security/api-keys: with a valid key sees the usage of that key only',
     ],
     [
       'thundering herd',
       'windows of customers do not all end at once',
-      ['gateway/windows: of an hour begin with the first request, and those of a month are UTC months'],
+      'gateway/windows: of an hour begin with the first request, and those of a month are UTC months',
     ],
   ],
 };

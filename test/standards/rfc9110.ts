@@ -15,12 +15,12 @@ export const rfc9110: Standard = {
     [
       '4.2.3',
       'equivalent addresses are one resource, or one of them has none',
-      [`${edge}: %s gets 401 without a key, and 404 with one`],
+      `${edge}: %s gets 401 without a key, and 404 with one`,
     ],
     [
       '5.1',
       'names of headers compare without regard to case',
-      ['unit/gateway/platform/http/response-headers: match names in any case and keep the first spelling'],
+      'unit/gateway/platform/http/response-headers: match names in any case and keep the first spelling',
     ],
     [
       '5.3',
@@ -30,15 +30,13 @@ export const rfc9110: Standard = {
         'security/security-headers.slow: are sent once: %s',
       ],
     ],
-    ['5.4', 'larger headers than the server reads get a 4xx', [`${edge}: an oversized header gets 431`]],
+    ['5.4', 'larger headers than the server reads get a 4xx', `${edge}: an oversized header gets 431`],
     [
       '5.5',
       'CR, LF and NUL in a value are refused',
-      [
-        'security/request-smuggling.slow: every byte belongs to exactly one well-formed request, whose client got the response',
-      ],
+      'security/request-smuggling.slow: every byte belongs to exactly one well-formed request, whose client got the response',
     ],
-    ['6.6.1', 'responses have a Date', ['standards/responses: every response of the gateway has a Date']],
+    ['6.6.1', 'responses have a Date', 'standards/responses: every response of the gateway has a Date'],
     [
       '7.2',
       'a request has one valid Host',
@@ -66,13 +64,13 @@ export const rfc9110: Standard = {
     [
       '7.7',
       'an intermediary changes no content that must not be transformed',
-      [`${proxy}: has the exact body of a POST, and not the body of a GET`],
+      `${proxy}: has the exact body of a POST, and not the body of a GET`,
     ],
-    ['7.8', 'Upgrade may be ignored', ['gateway/client-connections: is closed after the response: %s']],
+    ['7.8', 'Upgrade may be ignored', 'gateway/client-connections: is closed after the response: %s'],
     [
       '8.4',
       'the coding of content is named, and one that the client accepts',
-      ['gateway/description: Accept-Encoding: %s gets the text as it is'],
+      'gateway/description: Accept-Encoding: %s gets the text as it is',
     ],
     [
       '8.6',
@@ -91,33 +89,33 @@ export const rfc9110: Standard = {
     [
       '9.1',
       'methods are case-sensitive; one that a resource lacks gets 405',
-      [`${edge}: %s %s gets 401 without a key, and 405 with one`],
+      `${edge}: %s %s gets 401 without a key, and 405 with one`,
     ],
     [
       '9.2.1',
       'GET, HEAD and OPTIONS change nothing',
-      [`${edge}: OPTIONS lists the methods, needs no key and consumes no quota`],
+      `${edge}: OPTIONS lists the methods, needs no key and consumes no quota`,
     ],
     [
       '9.2.2',
       'only idempotent requests are repeated unasked',
-      [`${proxy}: a connection that closes without a response is 502: a GET is tried twice, a POST once`],
+      `${proxy}: a connection that closes without a response is 502: a GET is tried twice, a POST once`,
     ],
     [
       '9.3.1',
       'the body of a GET has no meaning',
-      [`${proxy}: has the exact body of a POST, and not the body of a GET`],
+      `${proxy}: has the exact body of a POST, and not the body of a GET`,
     ],
     [
       '9.3.2',
       'HEAD is GET without content',
-      [`${edge}: HEAD gets the response to GET without its body, also for errors`],
+      `${edge}: HEAD gets the response to GET without its body, also for errors`,
     ],
-    ['9.3.6', 'CONNECT is for proxies', [`${edge}: CONNECT gets 405 with the allowed methods`]],
+    ['9.3.6', 'CONNECT is for proxies', `${edge}: CONNECT gets 405 with the allowed methods`],
     [
       '9.3.7',
       'OPTIONS lists what a resource supports',
-      [`${edge}: OPTIONS lists the methods, needs no key and consumes no quota`],
+      `${edge}: OPTIONS lists the methods, needs no key and consumes no quota`,
     ],
     [
       '10.1.1',
@@ -147,15 +145,13 @@ export const rfc9110: Standard = {
     [
       '11.4',
       'a scheme compares without regard to case',
-      ['unit/gateway/request/authenticate: a key is found %s'],
+      'unit/gateway/request/authenticate: a key is found %s',
     ],
-    ['11.6.1', 'a 401 says how to authenticate', ['contract/contract.slow: 401']],
+    ['11.6.1', 'a 401 says how to authenticate', 'contract/contract.slow: 401'],
     [
       '11.6.2',
       'an intermediary keeps credentials, unless they are for it',
-      [
-        "unit/gateway/platform/http/http.properties: receives the gateway's headers once, no hop-by-hop header, and one framing",
-      ],
+      "unit/gateway/platform/http/http.properties: receives the gateway's headers once, no hop-by-hop header, and one framing",
     ],
     [
       '12.5.3',
@@ -168,7 +164,7 @@ export const rfc9110: Standard = {
     [
       '12.5.5',
       'Vary names what a response depends on',
-      ['gateway/cors: responses and refusals can be read, and Vary has what the service says, too'],
+      'gateway/cors: responses and refusals can be read, and Vary has what the service says, too',
     ],
     [
       '13.1.2',
@@ -178,9 +174,7 @@ export const rfc9110: Standard = {
     [
       '13.1.1',
       'If-Match and the other conditions are for who has the resource',
-      [
-        `${headers}: has the client's headers that say what is asked for, repeated ones included, and the gateway's own`,
-      ],
+      `${headers}: has the client's headers that say what is asked for, repeated ones included, and the gateway's own`,
     ],
     [
       '13.2.1',
@@ -195,60 +189,54 @@ export const rfc9110: Standard = {
     [
       '15.4.5',
       '304 has ETag, Vary and Cache-Control of the 200, and no content',
-      [
-        'gateway/conditional: conditions and tags of a %s pass in both directions, and a 304 costs like any other response',
-      ],
+      'gateway/conditional: conditions and tags of a %s pass in both directions, and a 304 costs like any other response',
     ],
     [
       '15.5.2',
       '401 is for credentials that are missing or invalid',
-      ['gateway/authentication: a request without a key gets missing_api_key'],
+      'gateway/authentication: a request without a key gets missing_api_key',
     ],
     [
       '15.5.4',
       '403 is for a request that is understood and not allowed',
-      [
-        'gateway/scopes-and-costs: a key with a list of scopes may call their operations only, and is told which it lacks',
-      ],
+      'gateway/scopes-and-costs: a key with a list of scopes may call their operations only, and is told which it lacks',
     ],
-    ['15.5.6', '405 has Allow', [`${edge}: %s %s gets 401 without a key, and 405 with one`]],
-    ['15.5.9', '408 is for a request that comes too slowly', [`${edge}: headers that never end get 408`]],
+    ['15.5.6', '405 has Allow', `${edge}: %s %s gets 401 without a key, and 405 with one`],
+    ['15.5.9', '408 is for a request that comes too slowly', `${edge}: headers that never end get 408`],
     [
       '15.5.14',
       '413 is for a body that is too large',
-      [`${edge}: a Content-Length over the limit gets 413 before the body is sent`],
+      `${edge}: a Content-Length over the limit gets 413 before the body is sent`,
     ],
     [
       '15.5.16',
       '415 is for a type that is not supported',
-      ['pets-service/pets-api: the content type %j gets 415'],
+      'pets-service/pets-api: the content type %j gets 415',
     ],
     [
       '15.5.18',
       '417 is for an Expect that cannot be met',
-      [`${edge}: an unsupported Expect gets 417 with the rate limit headers of the key`],
+      `${edge}: an unsupported Expect gets 417 with the rate limit headers of the key`,
     ],
     [
       '15.6.3',
       '502 is for an invalid response of the service',
-      ['faults/upstream-faults.slow: %s: GET and POST get %s'],
+      'faults/upstream-faults.slow: %s: GET and POST get %s',
     ],
     [
       '15.6.4',
       '503 may say when to retry',
-      [
-        'faults/several-upstreams.slow: when all upstreams are down, requests get 503 at once, and succeed when one is back',
-      ],
+      'faults/several-upstreams.slow: when all upstreams are down, requests get 503 at once, and succeed when one is back',
     ],
     [
       '15.6.5',
       '504 is for a service that does not respond in time',
-      ['faults/upstream-faults.slow: %s: GET and POST get %s'],
+      'faults/upstream-faults.slow: %s: GET and POST get %s',
     ],
     [
       '17.6',
       'error messages say nothing of what is inside',
-      ['security/secrets: logs the error of a crash during a request, and nothing of the request'],
+      'security/secrets: logs the error of a crash during a request, and nothing of the request',
     ],
   ],
 };
@@ -259,19 +247,17 @@ export const rfc9111: Standard = {
     [
       '3.5',
       'what a key gets is stored by no shared cache',
-      ['security/security-headers.slow: are sent once: %s'],
+      'security/security-headers.slow: are sent once: %s',
     ],
     [
       '4.1',
       'Vary tells stored responses apart',
-      ['gateway/cors: responses and refusals can be read, and Vary has what the service says, too'],
+      'gateway/cors: responses and refusals can be read, and Vary has what the service says, too',
     ],
     [
       '4.3.2',
       'a validation that succeeds is 304, with the metadata of the 200',
-      [
-        'gateway/conditional: conditions and tags of a %s pass in both directions, and a 304 costs like any other response',
-      ],
+      'gateway/conditional: conditions and tags of a %s pass in both directions, and a 304 costs like any other response',
     ],
     ['4.4', 'unsafe requests invalidate what is stored', { doesNotApply: 'the gateway stores no responses' }],
     [
@@ -285,26 +271,22 @@ export const rfc9111: Standard = {
     [
       '5.2.2.6',
       'no-transform: an intermediary leaves the content alone',
-      [`${proxy}: passes whatever its status and its content are`],
+      `${proxy}: passes whatever its status and its content are`,
     ],
     [
       '5.2.2.7',
       'private: what depends on the request is not for shared caches',
-      [
-        'gateway/public-address: no shared cache may store the description, which contains what the request says',
-      ],
+      'gateway/public-address: no shared cache may store the description, which contains what the request says',
     ],
     [
       '5.2.2.9',
       'public: what is the same for all may be shared',
-      ['gateway/public-address: a shared cache may store the description'],
+      'gateway/public-address: a shared cache may store the description',
     ],
     [
       '5.2.2.1',
       'max-age: pages and description for five minutes',
-      [
-        'security/security-headers.slow: allow caching of the OpenAPI document for five minutes, and reading it from any origin',
-      ],
+      'security/security-headers.slow: allow caching of the OpenAPI document for five minutes, and reading it from any origin',
     ],
   ],
 };

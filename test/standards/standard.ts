@@ -2,8 +2,8 @@
 export type Clause = readonly [
   clause: string,
   asks: string,
-  /** `path: name` of each test, the path in test/ without its ending; or why there is none. */
-  shown: readonly string[] | { doesNotApply: string } | { deviates: string },
+  /** `path: name` of the test or tests, the path in test/ without its ending; or why there is none. */
+  shown: string | readonly string[] | { doesNotApply: string } | { deviates: string },
 ];
 
 export interface Standard {
