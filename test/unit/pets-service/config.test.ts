@@ -38,42 +38,29 @@ describe('settings', () => {
     expect(loadConfig(Object.fromEntries(names.map((name) => [name, ''])))).toEqual(defaults);
   });
 
-  test('can all be set', () => {
-    expect(
-      loadConfig({
-        PETS_SERVICE_HOST: '0.0.0.0',
-        PETS_SERVICE_PORT: '0',
-        DATABASE_URL: 'postgresql://user:secret@db:5432/pets',
-        DATABASE_POOL_SIZE: '1000',
-        DATA_DIR: '/var/lib/pets',
-        LOG_LEVEL: 'silent',
-        INTERNAL_TOKEN_PUBLIC_KEY_FILES: '/run/old.pem, /run/new.pem',
-        PETS_SERVICE_CALLER_KEYS: 'billing:/keys/billing.pem, billing:/keys/b:2.pem,eu-1.reports:r.pem',
-        REQUEST_TIMEOUT_MS: '1',
-        KEEP_ALIVE_TIMEOUT_MS: '3',
-        SHUTDOWN_DELAY_MS: '0',
-        SHUTDOWN_TIMEOUT_MS: '1',
-        DEMO: 'true',
-      }),
-    ).toEqual({
-      PETS_SERVICE_HOST: '0.0.0.0',
-      PETS_SERVICE_PORT: 0,
-      DATABASE_URL: 'postgresql://user:secret@db:5432/pets',
-      DATABASE_POOL_SIZE: 1000,
-      DATA_DIR: '/var/lib/pets',
-      LOG_LEVEL: 'silent',
-      INTERNAL_TOKEN_PUBLIC_KEY_FILES: ['/run/old.pem', '/run/new.pem'],
-      PETS_SERVICE_CALLER_KEYS: [
-        { name: 'billing', path: '/keys/billing.pem' },
+  test.each<[name: string, text: string, value: unknown]>([
+    ['PETS_SERVICE_HOST', '0.0.0.0', '0.0.0.0'],
+    ['PETS_SERVICE_PORT', '0', 0],
+    ['DATABASE_URL', 'postgresql://user:secret@db:5432/pets', 'postgresql://user:secret@db:5432/pets'],
+    ['DATABASE_POOL_SIZE', '1000', 1000],
+    ['DATA_DIR', '/var/lib/pets', '/var/lib/pets'],
+    ['LOG_LEVEL', 'silent', 'silent'],
+    ['INTERNAL_TOKEN_PUBLIC_KEY_FILES', '/run/old.pem, /run/new.pem', ['/run/old.pem', '/run/new.pem']],
+    [
+      'PETS_SERVICE_CALLER_KEYS',
+      'billing:/keys/b:2.pem,eu-1.reports:r.pem',
+      [
         { name: 'billing', path: '/keys/b:2.pem' },
         { name: 'eu-1.reports', path: 'r.pem' },
       ],
-      REQUEST_TIMEOUT_MS: 1,
-      KEEP_ALIVE_TIMEOUT_MS: 3,
-      SHUTDOWN_DELAY_MS: 0,
-      SHUTDOWN_TIMEOUT_MS: 1,
-      DEMO: true,
-    });
+    ],
+    ['REQUEST_TIMEOUT_MS', '1', 1],
+    ['KEEP_ALIVE_TIMEOUT_MS', '3', 3],
+    ['SHUTDOWN_DELAY_MS', '0', 0],
+    ['SHUTDOWN_TIMEOUT_MS', '1', 1],
+    ['DEMO', 'true', true],
+  ])('%s may be "%s"', (name, text, value) => {
+    expect(loadConfig({ [name]: text })).toEqual({ ...defaults, [name]: value });
   });
 });
 
@@ -109,16 +96,9 @@ describe('an invalid setting is reported with the reason', () => {
     ]);
   });
 
-  test.each([
-    'billing',
-    ':/a.pem',
-    'billing:',
-    'Billing:/a.pem',
-    'gateway:/a.pem',
-    'ops:/a.pem',
-    'none:/a.pem',
-    'fine:/a.pem,',
-  ])('PETS_SERVICE_CALLER_KEYS=%s', (value) => {
+  test.each(
+    'billing :/a.pem billing: Billing:/a.pem gateway:/a.pem ops:/a.pem none:/a.pem fine:/a.pem,'.split(' '),
+  )('PETS_SERVICE_CALLER_KEYS=%s', (value) => {
     const [issue = '', ...more] = issuesOf({ PETS_SERVICE_CALLER_KEYS: value });
     expect(issue).toContain(
       `PETS_SERVICE_CALLER_KEYS="${value}" is not a list such as billing:/keys/billing.pem`,

@@ -8,6 +8,8 @@ const generateKeys = () => generateKeyPairSync('ec', { namedCurve: 'P-256' });
 const current = generateKeys();
 const other = generateKeys();
 
+/** What its tokens say. */
+const genuine = { issuer: 'gateway', subject: 'cus_1' };
 const caller = { id: 'key_1', customerId: 'cus_1', plan: 'pro' };
 
 /** @returns a function that returns the caller of a token, or the reason for its refusal */
@@ -51,7 +53,7 @@ function signedWith(changes: Record<string, unknown>, privateKey = current.priva
 
 describe('a token of the gateway', () => {
   test('names the issuer and the customer', () => {
-    expect(verify(token)).toEqual({ issuer: 'gateway', subject: 'cus_1' });
+    expect(verify(token)).toEqual(genuine);
   });
 
   test('is signed with ES256, valid only for the pets service, and expires after five minutes', () => {
@@ -120,7 +122,7 @@ describe('a token is refused with a reason for the log', () => {
     ['that is not valid yet', { nbf: Math.floor(Date.now() / 1000) + 60 }, 'jwt not active'],
   ])('%s', (_name, changes, reason) => {
     // The token is accepted without the change.
-    expect(verify(signedWith({}))).toEqual({ issuer: 'gateway', subject: 'cus_1' });
+    expect(verify(signedWith({}))).toEqual(genuine);
     expect(verify(signedWith(changes))).toBe(reason);
   });
 
@@ -140,12 +142,9 @@ describe('a token is refused with a reason for the log', () => {
     expect(verify(`${signed}.${signature}`)).toBe('invalid algorithm');
   });
 
-  test('signed with an unknown key', () => {
-    expect(verify(createIssueToken(other.privateKey)())).toBe(unknownKey);
-  });
-
-  test('with claims changed after signing', () => {
+  test('signed with an unknown key, or with claims changed after signing', () => {
     const [head = '', , signature = ''] = token.split('.');
+    expect(verify(createIssueToken(other.privateKey)())).toBe(unknownKey);
     expect(verify(`${head}.${encode({ ...claims, sub: 'cus_2' })}.${signature}`)).toBe(unknownKey);
   });
 
@@ -166,15 +165,11 @@ describe('a token expires', () => {
   test('by the clock of the pets service, with a tolerance of 5 s', () => {
     let nowMs = expiresAtMs - 1;
     const verify = createVerify([current.publicKey], () => nowMs);
-    expect(verify(token)).toEqual({ issuer: 'gateway', subject: 'cus_1' });
+    expect(verify(token)).toEqual(genuine);
     nowMs = expiresAtMs + 4999;
-    expect(verify(token)).toEqual({ issuer: 'gateway', subject: 'cus_1' });
+    expect(verify(token)).toEqual(genuine);
     nowMs = expiresAtMs + 5000;
     expect(verify(token)).toBe('jwt expired');
-  });
-
-  test('even if it has not been verified before', () => {
-    expect(createVerify([current.publicKey], () => expiresAtMs + 5000)(token)).toBe('jwt expired');
   });
 });
 
@@ -214,7 +209,7 @@ describe('the gateway', () => {
 test('a token issued more than a minute in the future is refused', () => {
   const issuedAtMs = (claims.iat ?? 0) * 1000;
   const verifyBefore = (ms: number) => createVerify([current.publicKey], () => issuedAtMs - ms)(token);
-  expect(verifyBefore(60_000)).toEqual({ issuer: 'gateway', subject: 'cus_1' });
+  expect(verifyBefore(60_000)).toEqual(genuine);
   expect(verifyBefore(61_000)).toBe('issued 61 s in the future by the clock of this host');
 });
 
@@ -227,21 +222,14 @@ describe('while keys are being rotated', () => {
       [other.publicKey, current.publicKey],
     ]) {
       const verify = createVerify(keys);
-      expect([verify(token), verify(otherToken)]).toEqual([
-        { issuer: 'gateway', subject: 'cus_1' },
-        { issuer: 'gateway', subject: 'cus_1' },
-      ]);
+      expect([verify(token), verify(otherToken)]).toEqual([genuine, genuine]);
     }
   });
 
   test('tokens of a removed key are refused', () => {
     const verify = createVerify([other.publicKey]);
     expect(verify(token)).toMatch(/^signed with a key/);
-    expect(verify(otherToken)).toEqual({ issuer: 'gateway', subject: 'cus_1' });
-  });
-
-  test('without any key no token is valid', () => {
-    expect(createVerify([])(token)).toMatch(/^signed with a key/);
+    expect(verify(otherToken)).toEqual(genuine);
   });
 });
 

@@ -41,17 +41,8 @@ const asLists = (headers: Record<string, string>) =>
 
 describe('a request to the upstream', () => {
   test("has the client's headers that say what is asked for, repeated ones included, and the gateway's own", () => {
-    const sent = [
-      'Accept',
-      'application/json',
-      'If-None-Match',
-      '"1"',
-      'If-None-Match',
-      '"2"',
-      'Prefer',
-      'x',
-    ];
-    expect(sentHeaders(sent)).toEqual({
+    const tags = ['If-None-Match', '"1"', 'If-None-Match', '"2"'];
+    expect(sentHeaders(['Accept', 'application/json', ...tags, 'Prefer', 'x'])).toEqual({
       accept: ['application/json'],
       'if-none-match': ['"1"', '"2"'],
       prefer: ['x'],
@@ -97,43 +88,26 @@ describe('a request to the upstream', () => {
     expect(add).toHaveBeenCalledTimes(fields);
   });
 
+  // Those with dashes in their names are shown by http.properties.test.ts.
   test.each([
-    ['Forwarded', 'for=10.0.0.1'],
-    ['X-Forwarded-For', '10.0.0.1'],
-    ['X-Forwarded-Host', 'evil.example'],
-    ['X-Forwarded-Port', '443'],
-    ['X-Forwarded-Proto', 'https'],
-    ['X-Forwarded-Prefix', '/admin'],
-    ['X-Forwarded-Scheme', 'https'],
-    ['X-Forwarded-Server', 'evil.example'],
-    ['X-Forwarded-Ssl', 'on'],
-    ['X-Real-IP', '10.0.0.1'],
-    ['x_forwarded_for', '10.0.0.1'],
-    ['X_Forwarded-For', '10.0.0.1'],
-    ['x_real_ip', '10.0.0.1'],
-    ['x_request_id', 'forged'],
-    ['transfer_encoding', 'chunked'],
-    ['content_length', '5'],
-  ])('has no %s from an untrusted client', (name, value) => {
-    expect(sentHeaders([name, value])).toEqual(asLists(gatewayHeaders));
+    'x_forwarded_for',
+    'X_Forwarded-For',
+    'x_real_ip',
+    'x_request_id',
+    'transfer_encoding',
+    'content_length',
+  ])('has no %s from an untrusted client', (name) => {
+    expect(sentHeaders([name, '5'])).toEqual(asLists(gatewayHeaders));
   });
 
-  test.each([
-    ['if_none_match', '*'],
-    ['Cookie', 'session=1'],
-    ['X-Api-Key', 'x'],
-    ['X-Original-URL', '/admin'],
-    ['X-Rewrite-URL', '/admin'],
-    ['X-HTTP-Method-Override', 'DELETE'],
-    ['X-Client-IP', '10.0.0.1'],
-    ['True-Client-IP', '10.0.0.1'],
-    ['CF-Connecting-IP', '10.0.0.1'],
-    ['Fastly-Client-IP', '10.0.0.1'],
-    ['X-Cluster-Client-IP', '10.0.0.1'],
-    ['X-Anything-Else', 'x'],
-  ])('has no %s, not even from a trusted proxy', (name, value) => {
+  test.each(
+    (
+      'if_none_match Cookie X-Api-Key X-Original-URL X-Rewrite-URL X-HTTP-Method-Override X-Client-IP True-Client-IP ' +
+      'CF-Connecting-IP Fastly-Client-IP X-Cluster-Client-IP X-Anything-Else'
+    ).split(' '),
+  )('has no %s, not even from a trusted proxy', (name) => {
     for (const peerIsTrusted of [false, true]) {
-      expect(sentHeaders([name, value], { peerIsTrusted })).toEqual(asLists(gatewayHeaders));
+      expect(sentHeaders([name, 'x'], { peerIsTrusted })).toEqual(asLists(gatewayHeaders));
     }
   });
 });
@@ -192,40 +166,15 @@ describe('a response to the client', () => {
     expect(clientResponseHeaders(headers)).toEqual(headers);
   });
 
-  test.each([
-    'connection',
-    'keep-alive',
-    'transfer-encoding',
-    'trailer',
-    'upgrade',
-    'date',
-    'server',
-    'x-powered-by',
-    'www-authenticate',
-    'x-request-id',
-    'x-ratelimit-limit',
-    'x-ratelimit-remaining',
-    'x-ratelimit-reset',
-    'ratelimit',
-    'ratelimit-policy',
-    'cache-control',
-    'content-security-policy',
-    'strict-transport-security',
-    'x-content-type-options',
-    'access-control-allow-origin',
-    'access-control-allow-credentials',
-    'set-cookie',
-    'alt-svc',
-    'x-accel-redirect',
-    'x-sendfile',
-    'refresh',
-    'clear-site-data',
-    'proxy-authenticate',
-    'proxy-anything-else',
-    'expires',
-    'surrogate-control',
-    'report-to',
-  ])('has no %s from the upstream', (name) => {
+  test.each(
+    (
+      'connection keep-alive transfer-encoding trailer upgrade date server x-powered-by www-authenticate x-request-id ' +
+      'x-ratelimit-limit x-ratelimit-remaining x-ratelimit-reset ratelimit ratelimit-policy cache-control ' +
+      'content-security-policy strict-transport-security x-content-type-options access-control-allow-origin ' +
+      'access-control-allow-credentials set-cookie alt-svc x-accel-redirect x-sendfile refresh clear-site-data ' +
+      'proxy-authenticate proxy-anything-else expires surrogate-control report-to'
+    ).split(' '),
+  )('has no %s from the upstream', (name) => {
     expect(clientResponseHeaders({ [name]: 'x', 'content-length': '2' })).toEqual({ 'content-length': '2' });
   });
 

@@ -114,273 +114,162 @@ test('the shipped JSON Schema is that of the code', () => {
   expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual(servicesFileJsonSchema());
 });
 
-/** Each with the only issue. Files that are not given are valid. */
-const refused: Record<string, { files: Record<string, string>; issue: string | RegExp }> = {
-  'a missing description': {
-    files: { 'services.yaml': services.replace('orders.yaml', 'missing.yaml') },
-    issue: /^services\.yaml:2:13: missing\.yaml can't be read \(ENOENT/,
-  },
-  'an unknown field': {
-    files: { 'services.yaml': services.replace('urls:', 'timeout: 5, urls:') },
-    issue:
-      'services.yaml:2:39: services.orders.timeout is not known; known are description, urls, paths, upgrade, setCookie, audience, timeoutMs, connections, maxBodyBytes, readiness',
-  },
-  'a bad URL': {
-    files: { 'services.yaml': services.replace('http://127.0.0.1:3003', '127.0.0.1') },
-    issue: 'services.yaml:2:39: services.orders.urls.0 is not a URL such as http://127.0.0.1:3001',
-  },
-  'no instance': {
-    files: { 'services.yaml': services.replace("['http://127.0.0.1:3003']", '[]') },
-    issue: 'services.yaml:2:39: services.orders.urls is empty: name at least one instance',
-  },
-  'a bad number': {
-    files: { 'services.yaml': services.replace('urls:', 'timeoutMs: 1.5, urls:') },
-    issue:
-      'services.yaml:2:39: services.orders.timeoutMs is not a whole number of milliseconds from 1 to 9999999',
-  },
-  'a bad name': {
-    files: { 'services.yaml': services.replace('orders:', 'Orders!:') },
-    issue:
-      'services.yaml:2:3: services.Orders! is not a valid name: use up to 32 lower-case letters, digits and dashes',
-  },
-  'a URL of two services': {
-    files: { 'services.yaml': services + other.replace('3004', '3003'), 'other.yaml': orders },
-    issue: 'services.yaml:3:37: services.other.urls has http://127.0.0.1:3003, as orders has',
-  },
-  'an audience of two services': {
-    files: {
-      'services.yaml': services + other.replace('urls', 'audience: orders, urls'),
-      'other.yaml': orders,
-    },
-    issue: 'services.yaml:3:37: services.other.audience has orders, as orders has',
-  },
-  'no YAML': {
-    files: { 'orders.yaml': `${orders}]` },
-    issue: /^orders\.yaml:9:1: Unexpected flow-seq-end token/,
-  },
-  'an OpenAPI document of another version': {
-    files: { 'orders.yaml': orders.replace('3.1.1', '3.0.3') },
-    issue: 'orders.yaml:1:1: openapi is not 3.1: the gateway publishes OpenAPI 3.1',
-  },
-  'neither paths nor a description': {
-    files: { 'services.yaml': services.replace('description: orders.yaml, ', '') },
-    issue: /^services\.yaml:2:3: services\.orders has neither paths, such as \[\/v1\], nor a description/,
-  },
-  'paths and a description': {
-    files: { 'services.yaml': services.replace('urls:', 'paths: [/v2], urls:') },
-    issue: /^services\.yaml:2:3: services\.orders has paths and a description/,
-  },
-  'a path under which the documentation is': {
-    files: { 'services.yaml': services.replace('description: orders.yaml', 'paths: [/docs]') },
-    issue: /^services\.yaml:2:13: services\.orders\.paths\.0 is where the documentation/,
-  },
-  'a path of everything': {
-    files: { 'services.yaml': services.replace('description: orders.yaml', 'paths: [/]') },
-    issue: /^services\.yaml:2:13: services\.orders\.paths\.0 is not a base path such as \/v1/,
-  },
-  'a path of two services by path': {
-    files: {
-      'services.yaml': (services + other).replaceAll(/description: \w+\.yaml/g, 'paths: [/v1]'),
-    },
-    issue: 'services.yaml:3:12: services.other.paths has /v1, as orders has',
-  },
-  'a path of another service': {
-    files: {
-      'services.yaml': services + other,
-      'other.yaml': orders.replace('listOrders', 'listOthers'),
-    },
-    issue: 'other.yaml:4:3: /orders is a path of orders, too',
-  },
-  'a path that overlaps one of another service': {
-    files: {
-      'services.yaml': services + other,
-      'orders.yaml': withPath('/boxes/mine'),
-      'other.yaml': orders
-        .replace('/orders:', `/boxes/{any}:\n    ${pathParameter('any')}`)
-        .replace('listOrders', 'listOthers'),
-    },
-    issue: 'other.yaml:4:3: /boxes/{any} overlaps /boxes/mine of orders',
-  },
-  "a path of the gateway's": {
-    files: { 'orders.yaml': withPath('/usage') },
-    issue: 'orders.yaml:9:3: /usage is a path of the gateway, too',
-  },
-  'an operationId of another service': {
-    files: { 'services.yaml': services + other, 'other.yaml': orders.replace('/orders', '/others') },
-    issue: 'other.yaml:5:5: the operationId listOrders is one of orders, too',
-  },
-  'a schema of another service': {
-    files: {
-      'services.yaml': services + other,
-      'orders.yaml': `${orders}components: { schemas: { Thing: { type: string } } }\n`,
-      'other.yaml': `${orders.replace('/orders', '/others').replace('listOrders', 'listOthers')}components: { schemas: { Thing: { type: object } } }\n`,
-    },
-    issue:
-      'other.yaml:9:26: components.schemas.Thing is not the one of orders: rename it, or leave it out to use that one',
-  },
-  'a template that can never match': {
-    files: {
-      'orders.yaml': withPaths(
-        withTemplate('/orders/{id}', 'id', 'one'),
-        withTemplate('/orders/{key}', 'key', 'two'),
-      ),
-    },
-    issue: 'orders.yaml:10:3: /orders/{key} can never match: /orders/{id} matches the same requests',
-  },
-  'a path that is never canonical': {
-    files: { 'orders.yaml': withPath('/orders/a b') },
-    issue: /^orders\.yaml:9:3: \/orders\/a b has the segment a b: only letters/,
-  },
-  'a reference to nowhere': {
-    files: {
-      'orders.yaml': orders.replace('json: {}', "json: { schema: { $ref: '#/components/schemas/X' } }"),
-    },
-    issue: /^orders\.yaml:8:\d+: refers to #\/components\/schemas\/X, which is nowhere$/,
-  },
-  'a reference to another file': {
-    files: { 'orders.yaml': orders.replace('json: {}', "json: { schema: { $ref: 'x.yaml' } }") },
-    issue: /^orders\.yaml:8:\d+: refers to x\.yaml, which is not in this file$/,
-  },
-  'a scheme that the gateway does not have': {
-    files: { 'orders.yaml': orders.replace('summary:', 'security: [{ oauth: [a] }]\n      summary:') },
-    issue:
-      'orders.yaml:7:7: security of GET /orders has to be one entry with the scheme apiKey and the scopes that a key needs, such as [{ apiKey: [orders:read] }]',
-  },
-  'a field of an operation that is misspelt': {
-    files: { 'orders.yaml': orders.replace('summary:', 'securty: []\n      summary:') },
-    issue: 'orders.yaml:7:7: securty of GET /orders is not known',
-  },
-  'an extension of the gateway that is misspelt': {
-    files: { 'orders.yaml': orders.replace('summary:', 'x-quota-cots: 5\n      summary:') },
-    issue: 'orders.yaml:7:7: x-quota-cots of GET /orders is not known',
-  },
-  'a list of instances that is missing': {
-    files: { 'services.yaml': services.replace(/, urls: .*\]/, '') },
-    issue: 'services.yaml:2:3: services.orders.urls is missing: name at least one instance',
-  },
-  'a scope that cannot be in a header': {
-    files: { 'orders.yaml': orders.replace('summary:', 'security: [{ apiKey: ["a b"] }]\n      summary:') },
-    issue: /^orders\.yaml:7:7: security of GET \/orders has to be one entry/,
-  },
-  ...Object.fromEntries(
-    ['0', '2.5', '"5"', '1000000001'].map((cost) => [
-      `the cost ${cost}`,
-      {
-        files: { 'orders.yaml': orders.replace('summary:', `x-quota-cost: ${cost}\n      summary:`) },
-        issue:
-          'orders.yaml:7:7: x-quota-cost of GET /orders is no whole number from 1 to 1000000000, the most that a plan can allow',
-      },
-    ]),
+const inServices = (from: string, to: string) => ({ 'services.yaml': services.replace(from, to) });
+const inOrders = (from: string, to: string) => ({ 'orders.yaml': orders.replace(from, to) });
+const inOperation = (field: string) => inOrders('summary:', `${field}\n      summary:`);
+const withServers = (...urls: string[]) => ({
+  'orders.yaml': `servers: [${urls.map((url) => `{ url: '${url}' }`).join(', ')}]\n${orders}`,
+});
+const byPath = (path: string) => inServices('description: orders.yaml', `paths: [${path}]`);
+/** A second service with operations of its own. */
+const others = (edit: (text: string) => string) => ({
+  'services.yaml': services + other,
+  'other.yaml': edit(orders.replace('listOrders', 'listOthers')),
+});
+
+/** By the only issue of each. Files that are not given are valid. */
+const refused: Record<string, Record<string, string>> = {
+  "services.yaml:2:13: missing.yaml can't be read (ENOENT": inServices('orders.yaml', 'missing.yaml'),
+  'services.yaml:2:39: services.orders.timeout is not known; known are description, urls, paths, upgrade, setCookie, audience, timeoutMs, connections, maxBodyBytes, readiness':
+    inServices('urls:', 'timeout: 5, urls:'),
+  'services.yaml:2:39: services.orders.urls.0 is not a URL such as http://127.0.0.1:3001': inServices(
+    'http://127.0.0.1:3003',
+    '127.0.0.1',
   ),
-  'two base paths of a service': {
-    files: { 'orders.yaml': `servers: [{ url: /v2 }, { url: /v1 }]\n${orders}` },
-    issue: 'orders.yaml:1:1: servers has "/v2" and "/v1": a service has one base path',
+  'services.yaml:2:39: services.orders.urls is empty: name at least one instance': inServices(
+    "['http://127.0.0.1:3003']",
+    '[]',
+  ),
+  'services.yaml:2:3: services.orders.urls is missing: name at least one instance': inServices(
+    ", urls: ['http://127.0.0.1:3003']",
+    '',
+  ),
+  'services.yaml:2:39: services.orders.timeoutMs is not a whole number of milliseconds from 1 to 9999999':
+    inServices('urls:', 'timeoutMs: 1.5, urls:'),
+  'services.yaml:2:3: services.Orders! is not a valid name: use up to 32 lower-case letters, digits and dashes':
+    inServices('orders:', 'Orders!:'),
+  'services.yaml:3:37: services.other.urls has http://127.0.0.1:3003, as orders has': {
+    'services.yaml': services + other.replace('3004', '3003'),
   },
-  'operations without a base path': {
-    files: { 'orders.yaml': `servers: [{ url: 'https://orders.example/' }]\n${orders}` },
-    issue:
-      'orders.yaml:1:1: servers has "https://orders.example/", whose path is not a base path such as /v1 or /orders/v2',
+  'services.yaml:3:37: services.other.audience has orders, as orders has': {
+    'services.yaml': services + other.replace('urls', 'audience: orders, urls'),
   },
-  'the base path of the documentation': {
-    files: { 'orders.yaml': `servers: [{ url: /docs/v1 }]\n${orders}` },
-    issue:
-      'orders.yaml:1:1: servers has "/docs/v1", whose path is where the documentation of the gateway is: take another path',
+  'services.yaml:3:12: services.other.paths has /v1, as orders has': {
+    'services.yaml': (services + other).replaceAll(/description: \w+\.yaml/g, 'paths: [/v1]'),
   },
-  'a path of another service under another base path': {
-    files: {
-      'services.yaml': services + other,
-      'orders.yaml': `servers: [{ url: /shop/v1 }]\n${orders}`,
-      'other.yaml': `servers: [{ url: /shop }]\n${orders.replace('/orders:', '/v1/orders:').replace('listOrders', 'listOthers')}`,
-    },
-    issue: 'other.yaml:5:3: /shop/v1/orders is a path of orders, too',
-  },
-  'a prefix that is none': {
-    files: { 'services.yaml': `api: { keyPrefix: Box- }\n${services}` },
-    issue:
-      'services.yaml:1:8: api.keyPrefix is not a prefix such as box_: at most 16 lower-case letters and digits, of which the last is _',
-  },
-  'a prefix that is too long': {
-    files: { 'services.yaml': `api:\n  title: Boxes\n  keyPrefix: abcdefghijklmnop_\n${services}` },
-    issue: /^services\.yaml:3:3: api\.keyPrefix is not a prefix such as box_/,
-  },
-  'the prefix of ids': {
-    files: { 'services.yaml': `api: { keyPrefix: key_ }\n${services}` },
-    issue: 'services.yaml:1:8: api.keyPrefix is key_, with which the ids of keys begin',
-  },
-  'WebSockets of a service with a description': {
-    files: { 'services.yaml': services.replace('urls:', 'upgrade: true, urls:') },
-    issue:
-      'services.yaml:2:3: services.orders has upgrade without paths, under which the WebSockets would be',
-  },
-  'a header that the gateway sets for the key': {
-    files: { 'services.yaml': `api: { keyHeader: Cookie }\n${services}` },
-    issue: 'services.yaml:1:8: api.keyHeader is not a header of your own such as X-API-Key',
-  },
-  'a bad name of a variable': {
-    files: { 'services.yaml': `api: { keyVariable: $KEY }\n${services}` },
-    issue:
-      'services.yaml:1:8: api.keyVariable is not the name of a variable such as COURIER_KEY: use up to 64 upper-case letters, digits and _',
-  },
-  'a title that is empty': {
-    files: { 'services.yaml': `api: { title: '' }\n${services}` },
-    issue: /^services\.yaml:1:8: api\.title is not a title of 1 to 100 characters/,
-  },
-  'a base path with a slash at its end': {
-    files: { 'services.yaml': `api: { basePath: /v1/ }\n${services}` },
-    issue: 'services.yaml:1:8: api.basePath is not a base path such as /v1 or /orders/v2',
-  },
-  'an unknown field of the API': {
-    files: { 'services.yaml': `api: { name: Boxes }\n${services}` },
-    issue:
-      'services.yaml:1:8: api.name is not known; known are title, basePath, guide, changelog, portal, keyPrefix, keyHeader, keyVariable',
-  },
-  'a color of the portal that is a name': {
-    files: { 'services.yaml': `api: { portal: { color: teal } }\n${services}` },
-    issue:
-      'services.yaml:1:18: api.portal.color is not a color such as "#0b6157": write # and six hexadecimal digits, in quotes',
-  },
-  'an unknown field of the portal': {
-    files: { 'services.yaml': `api: { portal: { logo: x } }\n${services}` },
-    issue: 'services.yaml:1:18: api.portal.logo is not known; known are title, color',
-  },
-  'a portal that is no mapping': {
-    files: { 'services.yaml': `api: { portal: Boxes }\n${services}` },
-    issue: 'services.yaml:1:8: api.portal is not the fields title and color',
-  },
-  'a base path that the portal has': {
-    files: { 'services.yaml': `api: { basePath: /portal/v1 }\n${services}` },
-    issue: 'services.yaml:1:8: api.basePath is where the portal of the gateway is: take another path',
-  },
-  'an API that is no mapping': {
-    files: { 'services.yaml': `api: Boxes\n${services}` },
-    issue: 'services.yaml:1:1: api is not the fields title, keyPrefix, …',
-  },
-  'a missing guide': {
-    files: { 'services.yaml': `api: { guide: missing.md }\n${services}` },
-    issue: /^services\.yaml:1:8: missing\.md can't be read \(ENOENT/,
-  },
-  'a guide that is a folder': {
-    files: { 'services.yaml': `api: { guide: . }\n${services}` },
-    issue: "services.yaml:1:8: . can't be read (it is not a file)",
-  },
+  'services.yaml:2:3: services.orders has neither paths, such as [/v1], nor a description': inServices(
+    'description: orders.yaml, ',
+    '',
+  ),
+  'services.yaml:2:3: services.orders has paths and a description': inServices(
+    'urls:',
+    'paths: [/v2], urls:',
+  ),
+  'services.yaml:2:3: services.orders has upgrade without paths, under which the WebSockets would be':
+    inServices('urls:', 'upgrade: true, urls:'),
+  'services.yaml:2:13: services.orders.paths.0 is where the documentation': byPath('/docs'),
+  'services.yaml:2:13: services.orders.paths.0 is not a base path such as /v1': byPath('/'),
   // Reading a pipe would wait for somebody who writes to it.
-  'a description that is a device': {
-    files: { 'services.yaml': services.replace('orders.yaml', '/dev/null') },
-    issue: "services.yaml:2:13: /dev/null can't be read (it is not a file)",
+  "services.yaml:2:13: /dev/null can't be read (it is not a file)": inServices('orders.yaml', '/dev/null'),
+  'orders.yaml:9:1: Unexpected flow-seq-end token': { 'orders.yaml': `${orders}]` },
+  'orders.yaml:1:1: openapi is not 3.1: the gateway publishes OpenAPI 3.1': inOrders('3.1.1', '3.0.3'),
+  'other.yaml:4:3: /orders is a path of orders, too': others((text) => text),
+  'other.yaml:5:3: /shop/v1/orders is a path of orders, too': {
+    ...others((text) => `servers: [{ url: /shop }]\n${text.replace('/orders:', '/v1/orders:')}`),
+    ...withServers('/shop/v1'),
   },
+  'other.yaml:4:3: /boxes/{any} overlaps /boxes/mine of orders': {
+    ...others((text) => text.replace('/orders:', `/boxes/{any}:\n    ${pathParameter('any')}`)),
+    'orders.yaml': withPath('/boxes/mine'),
+  },
+  'orders.yaml:9:3: /usage is a path of the gateway, too': { 'orders.yaml': withPath('/usage') },
+  'other.yaml:5:5: the operationId listOrders is one of orders, too': {
+    'services.yaml': services + other,
+    'other.yaml': orders.replace('/orders', '/others'),
+  },
+  'other.yaml:9:26: components.schemas.Thing is not the one of orders: rename it, or leave it out to use that one':
+    {
+      ...others(
+        (text) =>
+          `${text.replace('/orders', '/others')}components: { schemas: { Thing: { type: object } } }\n`,
+      ),
+      'orders.yaml': `${orders}components: { schemas: { Thing: { type: string } } }\n`,
+    },
+  'orders.yaml:10:3: /orders/{key} can never match: /orders/{id} matches the same requests': {
+    'orders.yaml': withPaths(
+      withTemplate('/orders/{id}', 'id', 'one'),
+      withTemplate('/orders/{key}', 'key', 'two'),
+    ),
+  },
+  'orders.yaml:9:3: /orders/a b has the segment a b: only letters': {
+    'orders.yaml': withPath('/orders/a b'),
+  },
+  'orders.yaml:8:80: refers to #/components/schemas/X, which is nowhere': inOrders(
+    'json: {}',
+    "json: { schema: { $ref: '#/components/schemas/X' } }",
+  ),
+  'orders.yaml:8:80: refers to x.yaml, which is not in this file': inOrders(
+    'json: {}',
+    "json: { schema: { $ref: 'x.yaml' } }",
+  ),
+  'orders.yaml:7:7: security of GET /orders has to be one entry with the scheme apiKey and the scopes that a key needs, such as [{ apiKey: [orders:read] }]':
+    inOperation('security: [{ oauth: [a] }]'),
+  'orders.yaml:7:7: security of GET /orders has to be one entry': inOperation(
+    'security: [{ apiKey: ["a b"] }]',
+  ),
+  'orders.yaml:7:7: securty of GET /orders is not known': inOperation('securty: []'),
+  'orders.yaml:7:7: x-quota-cots of GET /orders is not known': inOperation('x-quota-cots: 5'),
+  'orders.yaml:1:1: servers has "/v2" and "/v1": a service has one base path': withServers('/v2', '/v1'),
+  'orders.yaml:1:1: servers has "https://orders.example/", whose path is not a base path such as /v1 or /orders/v2':
+    withServers('https://orders.example/'),
+  'orders.yaml:1:1: servers has "/docs/v1", whose path is where the documentation of the gateway is: take another path':
+    withServers('/docs/v1'),
 };
 
-test.each(Object.entries(refused))('%s is refused with its place', async (_name, { files, issue }) => {
+/** What the file says of the API, by the issue of it. */
+const refusedOfApi: Record<string, string> = {
+  'services.yaml:1:8: api.keyPrefix is not a prefix such as box_: at most 16 lower-case letters and digits, of which the last is _':
+    '{ keyPrefix: Box- }',
+  'services.yaml:1:8: api.keyPrefix is not a prefix such as box_': '{ keyPrefix: abcdefghijklmnop_ }',
+  'services.yaml:1:8: api.keyPrefix is key_, with which the ids of keys begin': '{ keyPrefix: key_ }',
+  'services.yaml:1:8: api.keyHeader is not a header of your own such as X-API-Key': '{ keyHeader: Cookie }',
+  'services.yaml:1:8: api.keyVariable is not the name of a variable such as COURIER_KEY: use up to 64 upper-case letters, digits and _':
+    '{ keyVariable: $KEY }',
+  'services.yaml:1:8: api.title is not a title of 1 to 100 characters': "{ title: '' }",
+  'services.yaml:1:8: api.basePath is not a base path such as /v1 or /orders/v2': '{ basePath: /v1/ }',
+  'services.yaml:1:8: api.basePath is where the portal of the gateway is: take another path':
+    '{ basePath: /portal/v1 }',
+  'services.yaml:1:8: api.name is not known; known are title, basePath, guide, changelog, portal, keyPrefix, keyHeader, keyVariable':
+    '{ name: Boxes }',
+  'services.yaml:1:18: api.portal.color is not a color such as "#0b6157": write # and six hexadecimal digits, in quotes':
+    '{ portal: { color: teal } }',
+  'services.yaml:1:18: api.portal.logo is not known; known are title, color': '{ portal: { logo: x } }',
+  'services.yaml:1:8: api.portal is not the fields title and color': '{ portal: Boxes }',
+  'services.yaml:1:1: api is not the fields title, keyPrefix, …': 'Boxes',
+  "services.yaml:1:8: missing.md can't be read (ENOENT": '{ guide: missing.md }',
+  "services.yaml:1:8: . can't be read (it is not a file)": '{ guide: . }',
+};
+
+/** @returns what is wrong with the files, which has to be one thing */
+async function onlyIssue(files: Record<string, string>): Promise<string> {
   const loaded = load({ 'services.yaml': services, 'orders.yaml': orders, 'other.yaml': orders, ...files });
-  const error = await loaded.then(
-    () => ({ issues: [] }),
-    (thrown: unknown) => thrown,
+  const error: unknown = await loaded.catch((thrown: unknown) => thrown);
+  expect(error).toMatchObject({ name: 'ConfigError', issues: [expect.any(String)] });
+  return (error as { issues: string[] }).issues.join().replace('SERVICES_FILE: ', '');
+}
+
+test.each(Object.entries(refused))('%s', async (issue, files) => {
+  expect(await onlyIssue(files)).toContain(issue);
+});
+
+test.each(['0', '2.5', '"5"', '1000000001'])('the cost %s is refused', async (cost) => {
+  expect(await onlyIssue(inOperation(`x-quota-cost: ${cost}`))).toBe(
+    'orders.yaml:7:7: x-quota-cost of GET /orders is no whole number from 1 to 1000000000, the most that a plan can allow',
   );
-  expect(error).toMatchObject({ name: 'ConfigError' });
-  const { issues } = error as { issues: string[] };
-  const found = issues.map((text) => text.replace('SERVICES_FILE: ', ''));
-  expect(found).toHaveLength(1);
-  expect(found[0]).toMatch(issue);
+});
+
+test.each(Object.entries(refusedOfApi))('%s', async (issue, fields) => {
+  expect(await onlyIssue({ 'services.yaml': `api: ${fields}\n${services}` })).toContain(issue);
 });
 
 test('all that is wrong is named at once', async () => {

@@ -12,6 +12,7 @@ function errorBody(parse: () => unknown): unknown {
   }
 }
 
+const invalidStatus = 'status must be one of available, pending, sold.';
 const invalid = (message: string) => ({ code: 'invalid_request', message, status: 400 });
 
 describe('a new pet', () => {
@@ -57,41 +58,26 @@ describe('a name is refused', () => {
   });
 });
 
-describe('a category is refused', () => {
-  test.each([
-    ['missing', undefined, 'categoryId is required.'],
-    ['null', null, 'categoryId must be a 64-bit integer.'],
-    ['a string', '1', 'categoryId must be a 64-bit integer.'],
-    ['a fraction', 1.5, 'categoryId must be a 64-bit integer.'],
-    ['out of range', 1e19, 'categoryId must be a 64-bit integer.'],
-    ['a boolean', true, 'categoryId must be a 64-bit integer.'],
-  ])('%s', (_name, categoryId, message) => {
-    expect(errorBody(() => parseNewPet({ name: 'Rex', categoryId }))).toEqual(invalid(message));
-  });
-});
-
 test.each([
-  ['null', null],
-  ['empty', ''],
-  ['in another case', 'Sold'],
-  ['unknown', 'gone'],
-  ['a number', 1n],
-  ['a list', ['sold']],
-])('a status that is %s is refused', (_name, status) => {
-  expect(errorBody(() => parseNewPet({ name: 'Rex', categoryId: 1n, status }))).toEqual(
-    invalid('status must be one of available, pending, sold.'),
+  ['categoryId', undefined, 'categoryId is required.'],
+  ...[null, '1', 1.5, 1e19, true].map((value) => [
+    'categoryId',
+    value,
+    'categoryId must be a 64-bit integer.',
+  ]),
+  ...[null, '', 'Sold', 'gone', 1n, ['sold']].map((value) => ['status', value, invalidStatus]),
+] as const)('%s is refused if it is %s', (field, value, message) => {
+  expect(errorBody(() => parseNewPet({ name: 'Rex', categoryId: 1n, [field]: value }))).toEqual(
+    invalid(message),
   );
 });
 
-test.each([
-  ['missing', undefined],
-  ['null', null],
-  ['a string', 'Rex'],
-  ['a number', 1n],
-  ['a list', [{ name: 'Rex', categoryId: 1n }]],
-])('a body that is %s is refused', (_name, body) => {
-  expect(errorBody(() => parseNewPet(body))).toEqual(invalid('The body must be a JSON object.'));
-});
+test.each([undefined, null, 'Rex', 1n, [{ name: 'Rex', categoryId: 1n }]])(
+  'a body that is %s is refused',
+  (body) => {
+    expect(errorBody(() => parseNewPet(body))).toEqual(invalid('The body must be a JSON object.'));
+  },
+);
 
 test('all invalid fields are reported together', () => {
   expect(errorBody(() => parseNewPet({ categoryId: '1', status: null }))).toEqual(
@@ -112,40 +98,17 @@ describe('a query', () => {
     ).toEqual({ limit: 5, status: 'sold', afterId: 7n });
   });
 
-  test.each([
-    ['1', 1],
-    ['9', 9],
-    ['10', 10],
-    ['99', 99],
-    ['100', 100],
-  ])('may have the limit %s', (text, limit) => {
-    expect(parsePetsQuery({ limit: text }).limit).toBe(limit);
-  });
-
-  test.each([
-    '0',
-    '101',
-    '-1',
-    '1.5',
-    '1e1',
-    '05',
-    '+5',
-    ' 5',
-    '5 ',
-    '5\n',
-    'ten',
-    '',
-    '999999999999999999999',
-  ])('is refused with the limit %j', (limit) => {
-    expect(errorBody(() => parsePetsQuery({ limit }))).toEqual(
-      invalid('limit must be an integer from 1 to 100.'),
-    );
-  });
+  test.each('0,101,-1,1.5,1e1,05,+5, 5,5 ,5\n,ten,,999999999999999999999'.split(','))(
+    'is refused with the limit %j',
+    (limit) => {
+      expect(errorBody(() => parsePetsQuery({ limit }))).toEqual(
+        invalid('limit must be an integer from 1 to 100.'),
+      );
+    },
+  );
 
   test.each(['', 'Sold', 'gone', 'sold,pending'])('is refused with the status %j', (status) => {
-    expect(errorBody(() => parsePetsQuery({ status }))).toEqual(
-      invalid('status must be one of available, pending, sold.'),
-    );
+    expect(errorBody(() => parsePetsQuery({ status }))).toEqual(invalid(invalidStatus));
   });
 
   test('names all invalid parameters together', () => {
@@ -201,29 +164,15 @@ describe('a cursor', () => {
   });
 });
 
-describe('the id in a path', () => {
-  test.each([
-    'abc',
-    '01',
-    '0',
-    '-1',
-    '+1',
-    '1.0',
-    '1e3',
-    '0x1',
-    ' 1',
-    '1\n',
-    '١',
-    '',
-    '9223372036854775808',
-    '9999999999999999999',
-    '10000000000000000000',
-    '1'.repeat(100_000),
-  ])('gets 404 otherwise: %.25s', (text) => {
-    expect(errorBody(() => parsePetId(text))).toEqual({
-      code: 'pet_not_found',
-      message: 'This pet does not exist.',
-      status: 404,
-    });
+test.each([
+  ...'abc,01,0,-1,+1,1.0,1e3,0x1, 1,1\n,١,,9223372036854775808,9999999999999999999,10000000000000000000'.split(
+    ',',
+  ),
+  '1'.repeat(100_000),
+])('the id %.25j in a path gets 404', (text) => {
+  expect(errorBody(() => parsePetId(text))).toEqual({
+    code: 'pet_not_found',
+    message: 'This pet does not exist.',
+    status: 404,
   });
 });
