@@ -168,18 +168,6 @@ describe('the API of keys', () => {
     expect(await record(key)).toMatchObject({ minute: '2', plan: 'free' });
   });
 
-  test('an expired key is refused', async () => {
-    const key = await kit.issue({ minute: 5 });
-    await kit.redis.hset(redisKeys.apiKey(key), 'expiresAt', '2026-01-01T00:00:00.000Z');
-    expect((await api('GET', `/keys/${key.id}`)).body).toMatchObject({
-      state: 'expired',
-      next: { served: false, reason: 'expired' },
-    });
-    const { rev } = (await api('GET', `/keys/${key.id}`)).body;
-    await api('PATCH', `/keys/${key.id}`, { rev, expiresAt: null });
-    expect((await pets(key.key)).status).toBe(200);
-  });
-
   test('without a valid limit of its plan, a customer shows what the gateways enforce', async () => {
     await kit.redis.hset(redisKeys.plan('own'), { minute: 30, day: 300 });
     const key = await kit.issue({ plan: 'own' });
@@ -206,32 +194,6 @@ describe('the API of keys', () => {
     );
     expect(await lastAudit()).toMatchObject({ who, action: 'keys.set', target: key.id, after: { name } });
     expect((await record(key))['name']).toBe(name);
-  });
-
-  test('a key that is revoked while it is edited stays revoked', async () => {
-    const key = await kit.issue();
-    const { rev } = (await api('GET', `/keys/${key.id}`)).body;
-    const [revoked, edited] = await Promise.all([
-      api('POST', `/keys/${key.id}/revoke`),
-      api('PATCH', `/keys/${key.id}`, { rev, name: 'edited' }),
-    ]);
-    expect(revoked).toMatchObject({ status: 200, body: { state: 'revoked' } });
-    expect([200, 409]).toContain(edited.status);
-    expect((await pets(key.key)).status).toBe(401);
-    const late = await api('PATCH', `/keys/${key.id}`, { rev, name: 'later' });
-    expect([late.status, late.body.code]).toEqual([409, 'conflict']);
-  });
-
-  test('a key with an invalid record is an error that names the record', async () => {
-    const key = await kit.issue();
-    const customer = redisKeys.customer(key.customerId);
-    await kit.redis.hset(customer, 'minute', 'many');
-    const message = `${customer} is invalid (minute is not a whole number from 1 to 1000000000): restore or delete it`;
-    const failure = { status: 503, body: { code: 'service_unavailable', message } };
-    expect(await api('GET', `/keys/${key.id}`)).toMatchObject(failure);
-    expect(await api('POST', `/keys/${key.id}/revoke`)).toMatchObject(failure);
-    await kit.redis.hdel(customer, 'minute');
-    expect(await api('GET', `/keys/${key.id}`)).toMatchObject({ status: 200, body: { state: 'valid' } });
   });
 
   test('a key whose record is gone is unknown', async () => {

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
 import { readAudit } from '../../gateway/control/audit/audit-log.ts';
 import { operations } from '../../gateway/control/registry.ts';
 import { targets } from '../../gateway/control/targets.ts';
@@ -25,6 +26,7 @@ const routes = operationRoutes(operations).map(({ method, path, operation, isFor
   path: `/api${path}`,
   isForViewers,
   takesInput: operation.input !== undefined,
+  fields: operation.input instanceof z.ZodObject ? Object.keys(operation.input.shape) : [],
 }));
 const leadingTo = (path: string, target: string) => path.replaceAll(/:\w+/g, target);
 const bodyOf = (method: string, body: object) => (method === 'GET' ? undefined : body);
@@ -71,6 +73,20 @@ describe('an operation with a route', () => {
       expect(JSON.stringify(response.body)).not.toContain(pasted.slice(0, 20));
     },
   );
+});
+
+test.each(
+  routes.flatMap(({ name, path, method, fields }) =>
+    ['search', 'target']
+      .filter((field) => method === 'GET' && fields.includes(field))
+      .map((field) => [name, field, path]),
+  ),
+)('%s refuses a pasted key as its %s, and does not repeat it', async (_name, field, path) => {
+  for (const text of [pasted, pasted.slice(0, -8), `Bearer ${pasted}`]) {
+    const { status, body } = await operator.send('GET', `${path}?${field}=${encodeURIComponent(text)}`);
+    expect(status).toBe(422);
+    expect(JSON.stringify(body)).not.toContain(pasted.slice(5, 30));
+  }
 });
 
 const commands = operations.flatMap(({ kind, operationId, command }) =>

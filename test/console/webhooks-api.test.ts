@@ -18,7 +18,6 @@ describe('the API of webhooks', () => {
   const receiver = shared(startReceiver);
   const started = shared(() => startConsoleApi(webhookSettings));
   const operator = shared(() => started.signIn());
-  const viewer = shared(() => started.signIn({ role: 'viewer' }));
 
   async function call(method: string, path: string, body?: unknown, status = 200): Promise<Made> {
     const response = await operator.send(method, path, body);
@@ -109,14 +108,5 @@ describe('the API of webhooks', () => {
   ])('refuses %s, and changes nothing', async (_what, body, status) => {
     await call('POST', '/api/webhooks', body, status);
     expect((await call('GET', '/api/webhooks')).items).toEqual([]);
-  });
-
-  test('is for operators to change', async () => {
-    const { id } = await call('POST', '/api/webhooks', { url: `${receiver.url}/all` }, 201);
-    expect((await viewer.send('POST', `/api/webhooks/${id}/test`)).status).toBe(403);
-    expect((await viewer.send('GET', '/api/webhooks')).status).toBe(200);
-    await call('POST', '/api/webhooks/wh_0000000000000000/test', undefined, 404);
-    await call('DELETE', '/api/webhooks/nothing', undefined, 404);
-    await call('DELETE', `/api/webhooks/${id}`);
   });
 });

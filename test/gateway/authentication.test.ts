@@ -58,17 +58,6 @@ describe('authentication', () => {
     expectRefusal(await pets(), 'missing_api_key');
   });
 
-  test.each([
-    ['another scheme', 'Basic dXNlcjpwYXNz'],
-    ['no token', 'Bearer'],
-    ['two tokens', 'Bearer pets_a pets_b'],
-    ['a key with a typo', `Bearer ${generateApiKey().slice(0, -1)}!`],
-    ['a wrong checksum', `Bearer pets_${'a'.repeat(38)}`],
-    ['a token of 8 kB', `Bearer ${'a'.repeat(8000)}`],
-  ])('%s gets malformed_api_key', async (_name, authorization) => {
-    expectRefusal(await pets({ authorization }), 'malformed_api_key');
-  });
-
   test('a key that was never issued gets unknown_api_key', async () => {
     expectRefusal(await pets({ authorization: `Bearer ${generateApiKey()}` }), 'unknown_api_key');
   });
@@ -139,14 +128,6 @@ describe('authentication', () => {
     await expect.poll(async () => (await pets(headers)).status, { timeout: 5000 }).toBe(401);
     await kit.redis.hset(redisKeys.plan('anonymous'), 'minute', 60);
     await expect.poll(async () => (await pets()).header('X-RateLimit-Limit'), { timeout: 5000 }).toBe('60');
-  });
-
-  test('addresses in the same IPv6 /56 network share a limit', async () => {
-    const remaining = async (address: string) =>
-      (await pets({ 'x-forwarded-for': address })).header('X-RateLimit-Remaining');
-    expect(await remaining('2001:db8:1:100::1')).toBe('59');
-    expect(await remaining('2001:db8:1:1ff::2')).toBe('58');
-    expect(await remaining('2001:db8:1:200::1')).toBe('59');
   });
 
   test(

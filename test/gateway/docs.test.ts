@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { send, sendRaw } from '../support/http/http.ts';
+import { send } from '../support/http/http.ts';
 import { startGatewayKit } from '../support/kits/gateway-kit.ts';
 import { shared } from '../support/kits/shared.ts';
 
@@ -80,34 +80,5 @@ describe('the public documentation', () => {
     for (let index = 0; index < 5; index += 1) await send(`${kit.gateway.url}/docs`, { key });
     expect((await usedOf()).minute.used).toBe(0);
     expect(await limitOf()).toBe(before);
-  });
-
-  describe('errors lead to their code', () => {
-    test.each([
-      ['missing_api_key', () => get('/v1/pets')],
-      ['malformed_api_key', () => get('/v1/pets', { authorization: 'Bearer x' })],
-      ['not_found', () => get('/nothing')],
-      ['method_not_allowed', () => get('/docs', {}, 'POST')],
-    ])('%s', async (code, respond) => {
-      const response = await respond();
-      expect(response.json).toMatchObject({ code });
-      expect(response.header('Link')).toBe(`<${kit.gateway.url}/docs#${code}>; rel="help"`);
-    });
-
-    test('bad_request, of the HTTP parser', async () => {
-      expect(await sendRaw(kit.gateway.port, 'nonsense\r\n\r\n')).toContain(
-        '\r\nLink: </docs#bad_request>; rel="help"\r\n',
-      );
-    });
-
-    test('rate_limit_exceeded, and no success', async () => {
-      const { key } = await kit.issue({ plan: 'enterprise', minute: 1, day: 10 });
-      const allowed = await send(`${kit.gateway.url}/v1/pets`, { key });
-      expect(allowed.status).toBe(200);
-      expect(allowed.header('Link') ?? '').not.toContain('help');
-      const refused = await send(`${kit.gateway.url}/v1/pets`, { key });
-      expect(refused.status).toBe(429);
-      expect(refused.header('Link')).toBe(`<${kit.gateway.url}/docs#rate_limit_exceeded>; rel="help"`);
-    });
   });
 });

@@ -74,28 +74,6 @@ describe('a plan with a limit of one window alone', () => {
     });
   });
 
-  test('an enterprise key with an hour limit alone is limited by it', async () => {
-    const { key } = await kit.issue({ plan: 'enterprise', hour: 1 });
-    expect(await statuses(key, 2)).toEqual([200, 429]);
-  });
-
-  test('a limit that is removed is gone within a second, and the last one stays in force', async () => {
-    const plan = redisKeys.plan('removed');
-    await kit.redis.hset(plan, { minute: 50, hour: 70 });
-    const { key } = await kit.issue({ plan: 'removed' });
-    const policies = async () => (await pets(key)).header('RateLimit-Policy');
-    expect(await policies()).toBe('"minute";q=50;w=60, "hour";q=70;w=3600');
-    await kit.redis.hdel(plan, 'minute');
-    await expect.poll(policies, { interval: 200 }).toBe('"hour";q=70;w=3600');
-    expect(await metrics()).not.toContain('gateway_plan_limit{plan="removed",window="minute"}');
-    await kit.redis.hdel(plan, 'hour');
-    await expect.poll(metrics).toContain('gateway_bad_settings{key="gw:plan:removed"} 1');
-    expect(await policies()).toBe('"hour";q=70;w=3600');
-    await kit.redis.hset(plan, { hour: 80, day: 'many' });
-    await expect.poll(policies, { interval: 200 }).toBe('"hour";q=80;w=3600');
-    expect(await metrics()).toContain('gateway_bad_settings{key="gw:plan:removed"} 1');
-  });
-
   test('a plan with an invalid limit is served by none until that was valid once, whatever its other limits', async () => {
     const plan = redisKeys.plan('half');
     await kit.redis.hset(plan, { hour: 10, day: 100 });
@@ -107,23 +85,3 @@ describe('a plan with a limit of one window alone', () => {
       await expect.poll(async () => (await pets(key)).status, { interval: 200 }).toBe(200);
   });
 });
-
-test(
-  'a plan with an hour limit alone is limited by each process while Redis is down',
-  { tags: ['redis-server'] },
-  async () => {
-    await using kit = await startGatewayKit();
-    await kit.redis.hset(redisKeys.plan('hourly'), { hour: 3 });
-    const { key } = await kit.issue({ plan: 'hourly' });
-    const pets = () => send(`${kit.gateway.url}/v1/pets`, { key });
-    expect((await pets()).status).toBe(200);
-    await kit.server.kill();
-    const during = [await pets(), await pets(), await pets(), await pets()];
-    expect(during.map(({ status }) => status)).toEqual([200, 200, 200, 429]);
-    const [first, , , last] = during;
-    expect(first?.header('RateLimit-Policy')).toBe('"hour";q=3;w=3600');
-    expect(last?.header('X-RateLimit-Window')).toBe('hour');
-    expect(Number(last?.header('Retry-After'))).toBeGreaterThan(0);
-    expect(Number(last?.header('Retry-After'))).toBeLessThanOrEqual(3600);
-  },
-);

@@ -1,8 +1,5 @@
 import { connect } from 'node:net';
-import { Readable } from 'node:stream';
-import { setTimeout as sleep } from 'node:timers/promises';
 import jwt from 'jsonwebtoken';
-import { request } from 'undici';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { maxCollectedBytes } from '../../gateway/upstream/exchange.ts';
 import { parseRaw, postJson, send, sendRaw, type ClientResponse } from '../support/http/http.ts';
@@ -85,15 +82,6 @@ describe('proxying', () => {
         'x-request-id',
       ]);
       expect(headers?.['x-forwarded-host']).toBe('api.example.org');
-    });
-
-    test('has the request id of the client if it is valid, and a new one otherwise', async () => {
-      const withValidId = await send(pets, { key, headers: { 'x-request-id': 'order-17.a_B' } });
-      expect(withValidId.header('X-Request-Id')).toBe('order-17.a_B');
-      expect(kit.upstream.seen.at(-1)?.headers['x-request-id']).toBe('order-17.a_B');
-      const withInvalidId = await send(pets, { key, headers: { 'x-request-id': 'no spaces, please' } });
-      expect(withInvalidId.header('X-Request-Id')).toMatch(/^[0-9a-f-]{36}$/);
-      expect(kit.upstream.seen.at(-1)?.headers['x-request-id']).toBe(withInvalidId.header('X-Request-Id'));
     });
 
     test('has the exact body of a POST, and not the body of a GET', async () => {
@@ -246,26 +234,6 @@ describe('proxying', () => {
         await gateway[Symbol.asyncDispose]();
       },
     );
-
-    test('a response that arrives before the request body is sent reaches the client', async () => {
-      const controller = new AbortController();
-      async function* slowBody() {
-        yield '{';
-        await sleep(200, undefined, { signal: controller.signal });
-        yield '}';
-      }
-      kit.upstream.response = (_req, res) => {
-        res.writeHead(415, json).end('{"code":"unsupported_media_type","message":"x","status":415}');
-      };
-      const response = await request(pets, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${key}` },
-        body: Readable.from(slowBody()),
-      });
-      expect(response.statusCode).toBe(415);
-      await response.body.dump();
-      controller.abort();
-    });
   });
 
   test('requests over the limit of upstream connections wait for one until a timeout', async () => {

@@ -29,28 +29,6 @@ describe('reports of traffic', () => {
     return { metrics, lines, reporter: createTrafficReporter({ redis, isOpen, now, metrics, log }) };
   }
 
-  test('of several processes add up, by plan and in all', async () => {
-    for (const times of [5, 10, 15]) {
-      const { metrics, reporter } = startProcess(() => Date.now() - 5 * minuteMs);
-      serve(metrics, times);
-      serve(metrics, 1, 'pro:2');
-      metrics.quotaRefusals.inc({ plan: 'free', window: 'day' }, 2);
-      metrics.bannedRequests.inc({ plan: 'free' });
-      await reporter.close();
-    }
-    expect(await recordedCounts(redis)).toEqual({ '2xx:free': 30, '2xx:pro:2': 3, 'refused:free': 9 });
-    const session = { redis, now: () => Date.now() };
-    const points = (await readTraffic(session)).filter(({ latencyMs }) => latencyMs !== null);
-    expect(points).toEqual([
-      {
-        at: expect.any(String) as string,
-        byStatus: { '2xx': 33 },
-        refused: 9,
-        latencyMs: { p50: 3.75, p99: 4.975 },
-      },
-    ]);
-  });
-
   test('of a minute are there a moment after its end, and expire after a day', async () => {
     const minute = Math.floor(Date.now() / minuteMs) - 3;
     const { metrics, reporter } = startProcess(() => minute * minuteMs + 59_000);

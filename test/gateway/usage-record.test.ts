@@ -93,19 +93,6 @@ describe('the record of the use of a key', () => {
     expect(await key.days('2100-03-02', '2100-03-01')).toEqual([]);
   });
 
-  test('a clock that is set back goes on with the counts of the day that it returns to', async () => {
-    const key = await createSimulatedKey(redis, 5);
-    await key.at('2026-11-30T12:00:00Z');
-    await key.serve(4);
-    await key.at('2026-12-01T00:00:01Z');
-    await key.serve(2);
-    await key.at('2026-11-30T23:59:00Z');
-    expect(await key.serve(2)).toEqual(['allowed', 'limited']);
-    await key.at('2026-12-01T00:00:02Z');
-    expect(await key.serve(4)).toEqual(['allowed', 'allowed', 'allowed', 'limited']);
-    expect(await key.days('2026-11-30', '2026-12-01')).toMatchObject([{ served: 5 }, { served: 5 }]);
-  });
-
   test('of a day on which Redis had lost the key has its id and plan from the next day on', async () => {
     const key = await createSimulatedKey(redis);
     const record = redisKeys.customer(key.customerId);
@@ -139,23 +126,6 @@ describe('the record of the use of a key', () => {
     expect(await key.days('2026-11-24', '2026-11-25')).toMatchObject([
       { served: 2, refused: 2 },
       { served: 1, refused: 0 },
-    ]);
-  });
-
-  test('a late report is added to the day that it is about', async () => {
-    const key = await createSimulatedKey(redis);
-    await key.at('2026-11-24T12:00:00Z');
-    await key.serve(5);
-    await key.report({ served: 2, refused: 3 });
-    await key.at('2026-11-25T00:00:01Z');
-    await key.report({ served: 1, refused: 1, daysAgo: 1 });
-    await key.serve(1);
-    await key.report({ served: 10, refused: 7, daysAgo: 1 });
-    await key.report({ served: 4, daysAgo: 2 });
-    expect(await key.days('2026-11-23', '2026-11-25')).toMatchObject([
-      { served: 4, refused: 0, plan: 'free' },
-      { served: 18, refused: 11, plan: 'free' },
-      { served: 1, refused: 0, plan: 'free' },
     ]);
   });
 

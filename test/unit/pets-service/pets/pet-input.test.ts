@@ -58,15 +58,19 @@ describe('a name is refused', () => {
   });
 });
 
-test.each([
-  ['categoryId', undefined, 'categoryId is required.'],
-  ...[null, '1', 1.5, 1e19, true].map((value) => [
-    'categoryId',
+test.each<{ field: string; message: string; value: unknown }>([
+  { field: 'categoryId', value: undefined, message: 'categoryId is required.' },
+  ...[null, '1', 1.5, 1e19, true].map((value) => ({
+    field: 'categoryId',
     value,
-    'categoryId must be a 64-bit integer.',
-  ]),
-  ...[null, '', 'Sold', 'gone', 1n, ['sold']].map((value) => ['status', value, invalidStatus]),
-] as const)('%s is refused if it is %s', (field, value, message) => {
+    message: 'categoryId must be a 64-bit integer.',
+  })),
+  ...[null, '', 'Sold', 'gone', 1n, ['sold']].map((value) => ({
+    field: 'status',
+    value,
+    message: invalidStatus,
+  })),
+])('$field is refused if it is $value', ({ field, value, message }) => {
   expect(errorBody(() => parseNewPet({ name: 'Rex', categoryId: 1n, [field]: value }))).toEqual(
     invalid(message),
   );

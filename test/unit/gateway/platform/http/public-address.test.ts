@@ -9,17 +9,6 @@ const request = (headers: Record<string, string>, remoteAddress = '203.0.113.7')
   socket: { remoteAddress },
 });
 
-describe('with PUBLIC_URL', () => {
-  const { baseUrl, fixed } = createPublicAddress({ publicUrl: 'https://api.example.com', isProxy });
-
-  test('the base URL is that, whatever a request or a proxy says', () => {
-    const headers = { host: 'evil.example', 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'http' };
-    expect(baseUrl(request(headers))).toBe('https://api.example.com');
-    expect(baseUrl(request(headers, proxy))).toBe('https://api.example.com');
-    expect(fixed).toBe('https://api.example.com');
-  });
-});
-
 describe('without PUBLIC_URL', () => {
   const { baseUrl, fixed } = createPublicAddress({ publicUrl: undefined, isProxy });
 
@@ -70,15 +59,6 @@ describe('without PUBLIC_URL', () => {
 
   test('addresses stay relative for a request without Host', () => {
     expect(baseUrl(request({}))).toBe('');
-  });
-
-  test('a trusted proxy says scheme and host', () => {
-    const headers = {
-      host: 'gateway:8080',
-      'x-forwarded-host': 'api.example.com',
-      'x-forwarded-proto': 'HTTPS',
-    };
-    expect(baseUrl(request(headers, proxy))).toBe('https://api.example.com');
   });
 
   test('in a chain of proxies the first value counts', () => {
