@@ -44,7 +44,6 @@ import { recordAccess, recordRawResponse } from './request/record-access.ts';
 import { createGiveBack, createRecordDecision } from './request/record-decision.ts';
 import { renderError, renderFallback } from './request/render-error.ts';
 import { loadApiDescription, type ApiDescription } from './upstream/api-description.ts';
-import { isUnder } from './upstream/routes.ts';
 import type { ServiceUpstream } from './upstream/service-upstream.ts';
 
 /** Settings that the journey of a request uses. */
@@ -158,7 +157,6 @@ function isServed({ apiKeys, lookUpUsage }: Parts): (caller: Caller) => Promise<
 /** The journey of a request, from top to bottom. */
 function addJourney(app: Express, parts: Parts): void {
   const { api, addressLimit, metrics, log, now } = parts;
-  const { basePath, basePaths } = api;
   const refuseAnonymous = createRefuseAnonymous({
     addressLimit,
     metrics,
@@ -175,20 +173,20 @@ function addJourney(app: Express, parts: Parts): void {
       recordAccess(parts),
       ...allowOrigins(parts),
       answerWithoutKey(parts),
-      underPath(basePaths, authenticate({ ...parts, refuseAnonymous })),
-      answerUsage({ ...parts, path: `${basePath}/usage`, refuseAnonymous }),
-      underPath(basePaths, enforceQuota({ ...parts, refuseAnonymous, recordDecision })),
-      receive({ ...parts, basePaths }),
+      ofApi(authenticate({ ...parts, refuseAnonymous })),
+      answerUsage({ ...parts, path: `${api.basePath}/usage`, refuseAnonymous }),
+      ofApi(enforceQuota({ ...parts, refuseAnonymous, recordDecision })),
+      receive(parts),
       proxyToService(parts),
     );
-  app.use(renderError({ ...parts, basePaths, giveBack: createGiveBack(parts) }));
+  app.use(renderError({ ...parts, giveBack: createGiveBack(parts) }));
   app.use(renderFallback({ log }));
 }
 
-/** Restricts a step to paths, and the paths under them. Unlike Express' mounting it keeps the target. */
-function underPath(basePaths: readonly string[], step: RequestHandler): RequestHandler {
-  return function underPath(req, res, next) {
-    return isUnder(basePaths, req.path) ? step(req, res, next) : next();
+/** Restricts a step to the paths of the API. Unlike Express' mounting it keeps the target. */
+function ofApi(step: RequestHandler): RequestHandler {
+  return function ofApi(req, res, next) {
+    return res.locals.isOfApi ? step(req, res, next) : next();
   };
 }
 

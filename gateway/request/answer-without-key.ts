@@ -4,7 +4,7 @@ import { assertWellFormed, awaitsContinue } from '../platform/http/request.ts';
 import type { AddressLimit } from '../quota/address-limit.ts';
 import { addressLimitHeaders } from '../quota/rate-limit-headers.ts';
 import type { ApiDescription } from '../upstream/api-description.ts';
-import { isUnder, type ApiRoute } from '../upstream/routes.ts';
+import type { ApiRoute } from '../upstream/routes.ts';
 import { clientAddress } from './request-context.ts';
 
 /** What is served beside the API on its port, such as the documentation. Needs no API key, and costs no quota. */
@@ -39,7 +39,7 @@ export function createOriginHeaders(corsOrigins: readonly string[] | '*'): Origi
 interface AllowOriginsDependencies {
   corsOrigins: readonly string[] | '*';
   originHeaders: OriginHeaders;
-  api: Pick<ApiDescription, 'everything' | 'basePaths'>;
+  api: Pick<ApiDescription, 'everything'>;
   publicAddress: Pick<PublicAddress, 'baseUrl'>;
 }
 
@@ -53,8 +53,8 @@ export function allowOrigins(dependencies: AllowOriginsDependencies): RequestHan
   if (corsOrigins.length === 0) return [];
   return [
     function allowOrigins(req, res, next) {
-      if (!isUnder(api.basePaths, req.path)) return next();
-      const { headers, route = api.everything } = res.locals;
+      const { headers, isOfApi, route = api.everything } = res.locals;
+      if (!isOfApi) return next();
       const { origin } = req.headers;
       headers.setAll(originHeaders(origin));
       if (!headers.has('Access-Control-Allow-Origin')) return next();
@@ -92,15 +92,14 @@ export function answerWithoutKey(dependencies: AnswerWithoutKeyDependencies): Re
   const cacheControl = `${publicAddress.fixed === undefined ? 'private' : 'public'}, max-age=300`;
   const others = Router().all(/^/, serveDescription, serveNeighbour);
   return function answerWithoutKey(req, res, next) {
-    const isOfApi = isUnder(api.basePaths, req.path);
-    if (req.method === 'OPTIONS') return answerOptions(req, res, next, isOfApi);
+    if (req.method === 'OPTIONS') return answerOptions(req, res, next);
     // Nearly all requests are for the API.
-    return isOfApi ? next() : others(req, res, next);
+    return res.locals.isOfApi ? next() : others(req, res, next);
   };
 
   /** Costs nothing; under the base path it shows the address' limit. */
-  async function answerOptions(req: Request, res: Response, next: NextFunction, isOfApi: boolean) {
-    const { route, headers } = res.locals;
+  async function answerOptions(req: Request, res: Response, next: NextFunction) {
+    const { route, headers, isOfApi } = res.locals;
     if (route === undefined) return next();
     beginFree(req, res);
     if (isOfApi) headers.setAll(addressLimitHeaders(await addressLimit.peek(clientAddress(req)), now()));

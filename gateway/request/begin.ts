@@ -6,11 +6,12 @@ import { ResponseHeaders } from '../platform/http/response-headers.ts';
 import { securityHeaders } from '../platform/http/send-response.ts';
 import type { RequestSpans } from '../platform/observability/request-spans.ts';
 import type { ApiDescription } from '../upstream/api-description.ts';
+import { isUnder } from '../upstream/routes.ts';
 import type { Neighbour } from './answer-without-key.ts';
 import { clientAddress } from './request-context.ts';
 
 interface BeginDependencies {
-  api: Pick<ApiDescription, 'everything' | 'match'>;
+  api: Pick<ApiDescription, 'basePaths' | 'everything' | 'match'>;
   neighbours: readonly Neighbour[];
   /** Undefined if no traces are exported. */
   spans: RequestSpans | undefined;
@@ -39,7 +40,7 @@ export function begin({ api, neighbours, spans, isProxy }: BeginDependencies): R
     const { path } = req;
     // "OPTIONS *" asks about the server as a whole (RFC 9110 section 9.3.7).
     const route = req.url === '*' ? api.everything : (api.match(path) ?? matchNeighbour(path));
-    res.locals = { requestId, headers, route };
+    res.locals = { requestId, headers, isOfApi: isUnder(api.basePaths, path), route };
     if (spans === undefined) return next();
     const span = spans.startRequest({
       req,

@@ -13,7 +13,7 @@ import {
   payloadTooLarge,
 } from '../platform/http/request.ts';
 import { createSlots } from '../platform/http/slots.ts';
-import { isAmbiguousPath, isUnder, operationOf, type ApiRoute } from '../upstream/routes.ts';
+import { isAmbiguousPath, operationOf, type ApiRoute } from '../upstream/routes.ts';
 import { callerOf } from './request-context.ts';
 
 const ambiguousPath =
@@ -27,7 +27,6 @@ const maxLargeBodies = 64;
 const maxLargeBodiesOfCustomer = 8;
 
 interface ReceiveDependencies {
-  basePaths: readonly string[];
   /** By the ordinal of the service. */
   services: readonly { maxBodyBytes: number }[];
 }
@@ -39,13 +38,13 @@ interface ReceiveDependencies {
  * Waits until a small body is complete. Streamed to the upstream, it would occupy a connection for as long as its client
  * likes: a few hundred slow clients would leave none for others. A larger one is streamed, within the slots.
  */
-export function receive({ basePaths, services }: ReceiveDependencies): RequestHandler {
+export function receive({ services }: ReceiveDependencies): RequestHandler {
   const takeLargeBodySlot = createSlots(maxLargeBodies, maxLargeBodiesOfCustomer);
   return function receive(req, res, next) {
     assertWellFormed(req);
-    const { route } = res.locals;
+    const { route, isOfApi } = res.locals;
     if (route === undefined) {
-      if (isUnder(basePaths, req.path) && isAmbiguousPath(req.path))
+      if (isOfApi && isAmbiguousPath(req.path))
         throw new GatewayError('bad_request', { message: ambiguousPath });
       throw new GatewayError('not_found');
     }

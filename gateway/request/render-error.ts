@@ -7,14 +7,11 @@ import { ResponseHeaders } from '../platform/http/response-headers.ts';
 import { beginJson, endOnceRead, helpLink, sendJson } from '../platform/http/send-response.ts';
 import type { AddressLimit } from '../quota/address-limit.ts';
 import { addressLimitHeaders } from '../quota/rate-limit-headers.ts';
-import { isUnder } from '../upstream/routes.ts';
 import type { GiveBack } from './record-decision.ts';
 import { clientAddress } from './request-context.ts';
 
 interface RenderErrorDependencies {
   publicAddress: Pick<PublicAddress, 'baseUrl'>;
-  /** What is under them has the headers of a limit. */
-  basePaths: readonly string[];
   addressLimit: AddressLimit;
   giveBack: GiveBack;
   log: Logger;
@@ -26,7 +23,7 @@ const ownFailures: ReadonlySet<number> = new Set([502, 503, 504]);
 
 /** Renders every refusal and every unexpected error in the Error shape of the specification, section 2.5. */
 export function renderError(dependencies: RenderErrorDependencies): ErrorRequestHandler {
-  const { publicAddress, basePaths, addressLimit, giveBack, log, now } = dependencies;
+  const { publicAddress, addressLimit, giveBack, log, now } = dependencies;
   return async function renderError(thrown, req, res, _next) {
     const error = toGatewayError(thrown);
     logCause(error, res);
@@ -37,11 +34,11 @@ export function renderError(dependencies: RenderErrorDependencies): ErrorRequest
       res.destroy();
       return;
     }
-    const { headers } = res.locals;
+    const { headers, isOfApi } = res.locals;
     if (ownFailures.has(error.status)) await giveBack(res);
     headers.setAll(error.headers);
     headers.append('Link', helpLink(error.code, publicAddress.baseUrl(req)));
-    if (isUnder(basePaths, req.path) && !headers.has('X-RateLimit-Limit')) {
+    if (isOfApi && !headers.has('X-RateLimit-Limit')) {
       headers.setAll(addressLimitHeaders(await addressLimit.peek(clientAddress(req)), now()));
     }
     sendError(req, res, error);

@@ -23,6 +23,8 @@ declare module 'express-serve-static-core' {
     span?: Span;
     /** Set by clientAddress. */
     clientAddress?: string;
+    /** Whether the path is under one of the API's, where a key is asked for. */
+    isOfApi: boolean;
     /** Whether a page of another site sends the request. Set by allowOrigins. */
     isFromOtherSite?: boolean;
     /** Set by authenticate. */

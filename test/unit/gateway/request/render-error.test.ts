@@ -18,12 +18,12 @@ test('an error that cannot be rendered gets 500 in the Error shape, and its deta
   const app = express();
   app.use((_req, res) => {
     res.locals.headers = new ResponseHeaders();
+    res.locals.isOfApi = true;
     throw new Error('first');
   });
   app.use(
     renderError({
       publicAddress: { baseUrl: () => '' },
-      basePaths: ['/v1'],
       addressLimit,
       giveBack: () => Promise.resolve(),
       log,
