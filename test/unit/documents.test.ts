@@ -163,7 +163,7 @@ test('gateway/README.md names every folder of the gateway, and no other', () => 
 test('gateway/README.md lists every step of the journey in its order', () => {
   const steps = Array.from(
     (/\.all\(\n(.+?)\n {4}\);/s.exec(read('gateway/app.ts'))?.[1] ?? '')
-      .replaceAll(/\b(?:under|outside)Path\(basePaths, /g, '')
+      .replaceAll(/\bofApi\(/g, '')
       .matchAll(/(?:^ {6}(?:\.\.\.)?|\), )(\w+)\(/gm),
     ([, name = '']) => name,
   );
