@@ -4,20 +4,15 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startDocsKit, type DocsKit } from '../support/kits/docs-kit.ts';
+import { describe, expect, test } from 'vitest';
+import { startDocsKit } from '../support/kits/docs-kit.ts';
 import { pythonPath } from '../support/kits/python.ts';
+import { shared } from '../support/kits/shared.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 
 /** The code of the documentation, as somebody copies it from a browser, runs. */
 describe('code that the documentation shows', { tags: ['chromium'] }, () => {
-  let kit: DocsKit;
-
-  beforeAll(async () => {
-    kit = await startDocsKit();
-  });
-
-  afterAll(() => kit[Symbol.asyncDispose]());
+  const kit = shared(startDocsKit);
 
   /** @returns what the code prints */
   async function run(command: string, args: string[], key = kit.services.key): Promise<string> {

@@ -28,6 +28,30 @@ describe('the documentation in a browser', { tags: ['chromium'] }, () => {
     expectClean(opened, kit.services.gateway.url);
   });
 
+  test.each(['/docs', '/docs/reference', '/docs/clients', '/docs/changelog'])(
+    '%s has no serious barrier and does not scroll sideways, light, dark and on a phone',
+    async (path) => {
+      const opened = await open(path);
+      const { page } = opened;
+      expectClean(opened, kit.services.gateway.url);
+      // What is folded in has to be readable, too.
+      await page.evaluate(
+        'document.querySelectorAll("details").forEach((details) => { details.open = true; })',
+      );
+      for (const [colorScheme, width] of [
+        ['light', 1280],
+        ['dark', 1280],
+        ['light', 360],
+      ] as const) {
+        await page.emulateMedia({ colorScheme });
+        await page.setViewportSize({ width, height: 740 });
+        expect({ colorScheme, width, barriers: await seriousBarriers(page) }).toMatchObject({ barriers: [] });
+        const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
+        expect(overflow).toBeLessThanOrEqual(0);
+      }
+    },
+  );
+
   test('a word is searched on all pages, by keyboard alone', async () => {
     const opened = await open('/docs/changelog', { viewport: { width: 390, height: 800 } });
     const { page } = opened;

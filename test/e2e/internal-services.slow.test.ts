@@ -3,10 +3,10 @@ import { symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import jwt from 'jsonwebtoken';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { codeBlock } from '../support/code-block.ts';
 import { postJson, send } from '../support/http/http.ts';
-import { startBothServices, type BothServices } from '../support/kits/both-services.ts';
+import { startBothServices } from '../support/kits/both-services.ts';
 import { connectRedis, keyIssuer } from '../support/kits/keys.ts';
 import { startPetsService } from '../support/kits/service.ts';
 import { shared } from '../support/kits/shared.ts';
@@ -52,14 +52,10 @@ const statusOf = async (url: string, name: string, keyOf = name) =>
   (await clientOf(url, name, keyOf)('/v1/pets')).status;
 
 describe('two internal services with keys of their own', () => {
-  let services: BothServices;
-
-  beforeAll(async () => {
+  const services = shared(() => {
     const keys = `billing:${fileOf('billing')},reports:${fileOf('reports')}`;
-    services = await startBothServices({ PETS_SERVICE_CALLER_KEYS: keys });
+    return startBothServices({ PETS_SERVICE_CALLER_KEYS: keys });
   });
-
-  afterAll(() => services[Symbol.asyncDispose]());
 
   test('list and create pets without the gateway, Redis or its private key', async () => {
     const { url } = services.petsService;

@@ -47,30 +47,25 @@ const readingCommands = (id: string) => [
 ];
 
 describe('read commands', { tags: ['redis-server'], timeout: 120_000 }, () => {
-  test.each([
-    { name: 'full', set: ['maxmemory', '1'] },
-    { name: 'with fewer replicas than min-replicas-to-write', set: ['min-replicas-to-write', '1'] },
-  ])('work on a Redis that refuses writes: $name', async ({ set: [setting = '', value = ''] }) => {
+  test('work on a Redis that refuses writes, and on a replica', async () => {
     const server = await startOwnRedis();
     const run = opsOn(server);
     const id = await issue(run);
     await run('bans', 'add', id, '--for', '1h', '--reason', 'flood');
-    await server.redis.config('SET', setting, value);
-    expect((await run('keys', 'revoke', '--yes', id)).code).toBe(1);
-    await forEachConcurrently(readingCommands(id), async (args) => {
-      expect(await run(...args), args.join(' ')).toMatchObject({ code: 0, stderr: '' });
-    });
-    expect((await run('bans', 'list')).stdout).toContain('flood');
-  });
-
-  test('work on a replica', async () => {
-    const server = await startOwnRedis();
-    const id = await issue(opsOn(server));
     await using replica = await startRedisProcess(() => ['--replicaof', '127.0.0.1', String(server.port)]);
     await expect.poll(() => replica.redis.exists(redisKeys.apiKeyIds)).toBe(1);
-    await forEachConcurrently(readingCommands(id), async (args) => {
-      expect(await opsOn(replica)(...args), args.join(' ')).toMatchObject({ code: 0, stderr: '' });
-    });
+    const expectRead = async (ops: typeof run) => {
+      expect((await ops('keys', 'revoke', '--yes', id)).code).toBe(1);
+      await forEachConcurrently(readingCommands(id), async (args) => {
+        expect(await ops(...args), args.join(' ')).toMatchObject({ code: 0, stderr: '' });
+      });
+      expect((await ops('bans', 'list')).stdout).toContain('flood');
+    };
+    await expectRead(opsOn(replica));
+    await server.redis.config('SET', 'maxmemory', 1);
+    await expectRead(run);
+    await server.redis.config('SET', 'maxmemory', 0, 'min-replicas-to-write', 2);
+    await expectRead(run);
   });
 
   test('write nothing, even if data is lost or expired', async () => {
@@ -139,19 +134,7 @@ describe('read commands', { tags: ['redis-server'], timeout: 120_000 }, () => {
   test('report on an empty Redis that a gateway will set the defaults', async () => {
     const server = await startOwnRedis();
     const run = opsOn(server);
-    const plans = await run('plans', 'list', '--json');
-    expect(JSON.parse(plans.stdout)).toContainEqual({
-      name: 'pro',
-      kind: 'plan',
-      minute: null,
-      day: null,
-      gateways: 0,
-      running: 0,
-      enforced: [],
-      issues: ['minute is missing', 'day is missing'],
-      customers: 0,
-    });
-    expect(plans.stderr).toMatch(
+    expect((await run('plans', 'list')).stderr).toMatch(
       /^ops: warning: no valid limits are set for free, pro, business, anonymous: running gateways keep .*\n$/,
     );
     expect(await run('policy', 'show')).toMatchObject({

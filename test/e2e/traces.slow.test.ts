@@ -1,13 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { postJson, send, type ClientResponse } from '../support/http/http.ts';
-import { startBothServices, type BothServices } from '../support/kits/both-services.ts';
-import type { Service } from '../support/kits/service.ts';
-import { startPostgresServer, type PostgresServer } from '../support/stores/postgres-server.ts';
-import {
-  startTraceCollector,
-  type CollectedSpan,
-  type TraceCollector,
-} from '../support/stores/trace-collector.ts';
+import { startBothServices } from '../support/kits/both-services.ts';
+import { shared } from '../support/kits/shared.ts';
+import { startPostgresServer } from '../support/stores/postgres-server.ts';
+import { startTraceCollector, type CollectedSpan } from '../support/stores/trace-collector.ts';
 import { startBreakingRelay } from '../support/upstreams/breaking-relay.ts';
 
 const serverKind = 2;
@@ -15,30 +11,20 @@ const errorStatus = 2;
 
 /** All services of a request, from the gateway to PostgreSQL, export their spans to one collector. */
 describe('a trace', { tags: ['postgresql'] }, () => {
-  let stack: AsyncDisposableStack;
-  let postgres: PostgresServer;
-  let collector: TraceCollector;
-  let both: BothServices;
-  /** A gateway whose connections to the pets service break when `breaks` has numbers. */
-  let gateway: Service;
   /** What the relay's random numbers are. 1 breaks nothing. */
   const breaks: number[] = [];
 
-  beforeAll(async () => {
-    await using starting = new AsyncDisposableStack();
-    postgres = starting.use(await startPostgresServer());
-    collector = starting.use(await startTraceCollector());
-    const env = { ...collector.env, DATABASE_URL: await postgres.createDatabase('pets') };
-    both = starting.use(await startBothServices(env));
-    const { port } = both.petsService;
-    const relay = starting.use(
-      await startBreakingRelay({ port, odds: 0.5, random: () => breaks.shift() ?? 1 }),
-    );
-    gateway = await both.addGateway({ PETS_SERVICE_URL: `http://127.0.0.1:${relay.port}` });
-    stack = starting.move();
+  const postgres = shared(startPostgresServer);
+  const collector = shared(startTraceCollector);
+  const both = shared(async () =>
+    startBothServices({ ...collector.env, DATABASE_URL: await postgres.createDatabase('pets') }),
+  );
+  const relay = shared(() => {
+    const random = () => breaks.shift() ?? 1;
+    return startBreakingRelay({ port: both.petsService.port, odds: 0.5, random });
   });
-
-  afterAll(() => stack.disposeAsync());
+  /** A gateway whose connections to the pets service break when `breaks` has numbers. */
+  const gateway = shared(() => both.addGateway({ PETS_SERVICE_URL: `http://127.0.0.1:${relay.port}` }));
 
   /** Server span of the gateway for a response. */
   const rootOf = (response: ClientResponse) =>

@@ -35,7 +35,7 @@ if (release === undefined) {
   );
 }
 
-/** Two gateways at a time on one Redis, behind what takes turns between those that are in rotation. */
+/** Two gateways at a time on one Redis, behind what takes turns between those that are ready. */
 describe(
   `an upgrade from ${release ?? 'this commit, for want of a tag,'} and back`,
   { timeout: 120_000 },
@@ -45,7 +45,9 @@ describe(
     let redis: RedisClient;
     let upstream: Upstream;
     let before: string;
-    let rotation: Service[];
+    let gateways: Service[];
+    /** Those that have said that they are ready, as a balancer asks them. */
+    const ready = new Set<Service>();
     const counted = new Map<string, number>();
 
     beforeAll(async () => {
@@ -57,13 +59,28 @@ describe(
       redis = await connectRedis(server.url);
       starting.defer(() => redis.disconnect());
       upstream = starting.use(await startUpstream());
-      rotation = [starting.use(await start(before)), starting.use(await start(before))];
+      gateways = [starting.use(await start(before)), starting.use(await start(before))];
+      const ask = (gateway: Service) =>
+        send(`${gateway.adminUrl}/readyz`).then(
+          ({ status }) => (status === 200 ? ready.add(gateway) : ready.delete(gateway)),
+          () => ready.delete(gateway),
+        );
+      starting.use(startLoad(1, () => Promise.all(gateways.map(ask)), 50));
+      await expect.poll(() => ready.size).toBe(2);
       stack = starting.move();
     }, 120_000);
     afterAll(() => stack.disposeAsync());
 
     const start = (directory: string) =>
-      startGateway({ REDIS_URL: server.url, PETS_SERVICE_URL: upstream.url }, { directory });
+      startGateway(
+        {
+          REDIS_URL: server.url,
+          PETS_SERVICE_URL: upstream.url,
+          GATEWAY_WORKERS: '2',
+          SHUTDOWN_DELAY_MS: '1000',
+        },
+        { directory },
+      );
 
     async function ops(directory: string, ...args: string[]): Promise<unknown> {
       const { code, stdout, stderr } = await runProgram(
@@ -83,13 +100,14 @@ describe(
       return key;
     }
 
-    /** Requests with each key by turns, each on the next gateway in rotation. */
+    /** Requests with each key by turns, each on the next gateway that is ready. */
     function startTraffic(...keys: string[]): SteadyLoad<number> {
       let turn = 0;
       return startLoad(4, async () => {
         turn += 1;
         const key = keys[turn % keys.length] ?? '';
-        const { status } = await send(`${rotation[turn % rotation.length]?.url}/v1/pets`, { key });
+        const targets = [...ready];
+        const { status } = await send(`${targets[turn % targets.length]?.url}/v1/pets`, { key });
         counted.set(key, (counted.get(key) ?? 0) + 1);
         return status;
       });
@@ -102,12 +120,14 @@ describe(
 
     /** Replaces one gateway after the other, each after the new one is ready. */
     async function replaceAll(directory: string, load: SteadyLoad<number>): Promise<void> {
-      for (const old of rotation.slice()) {
+      for (const old of gateways.slice()) {
         const next = stack.use(await start(directory));
-        await expect.poll(async () => (await send(`${next.adminUrl}/readyz`)).status).toBe(200);
-        rotation = [...rotation.filter((gateway) => gateway !== old), next];
+        gateways.push(next);
+        await expect.poll(() => ready.has(next)).toBe(true);
         await more(load);
+        // It says that it is not ready, and serves on until the balancer knows.
         expect(await old.stop()).toBe(0);
+        gateways = gateways.filter((gateway) => gateway !== old);
         await more(load);
       }
     }

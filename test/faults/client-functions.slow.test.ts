@@ -3,12 +3,13 @@ import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { codeBlock } from '../support/code-block.ts';
 import { send } from '../support/http/http.ts';
-import { startBothServices, type BothServices } from '../support/kits/both-services.ts';
-import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
+import { startBothServices } from '../support/kits/both-services.ts';
+import { startGatewayKit } from '../support/kits/gateway-kit.ts';
 import { pythonPath } from '../support/kits/python.ts';
+import { shared } from '../support/kits/shared.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { startBreakingRelay } from '../support/upstreams/breaking-relay.ts';
 
@@ -68,14 +69,8 @@ except RuntimeError as error:
   },
 ];
 
-let services: BothServices;
-let kit: GatewayKit;
-
-beforeAll(async () => {
-  [services, kit] = await Promise.all([startBothServices(), startGatewayKit()]);
-});
-
-afterAll(() => Promise.all([services[Symbol.asyncDispose](), kit[Symbol.asyncDispose]()]));
+const services = shared(startBothServices);
+const kit = shared(startGatewayKit);
 
 describe.each(clients)('the function of the guide in $language', ({ tags, ...client }) => {
   /** @returns what the client prints */

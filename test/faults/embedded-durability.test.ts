@@ -13,11 +13,12 @@ import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import { Redis } from 'ioredis';
 import { pino } from 'pino';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { startEmbeddedRedis } from '../../gateway/platform/redis/embedded/embedded-redis.ts';
 import { issueServiceToken, loadPrivateKey } from '../../gateway/upstream/internal-token.ts';
 import { postJson } from '../support/http/http.ts';
-import { startPetsService, type Service } from '../support/kits/service.ts';
+import { startPetsService } from '../support/kits/service.ts';
+import { shared } from '../support/kits/shared.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 
 /** Runs before the service, and appends the path of each file that Node syncs to a list. */
@@ -36,30 +37,20 @@ function recordSyncs(list: string): string {
 
 /** What a power cut leaves cannot be tested, but what is on the disk before a response can. */
 describe('the embedded PostgreSQL', { tags: ['linux'] }, () => {
-  let stack: AsyncDisposableStack;
-  let service: Service;
-  let token: string;
-  let syncedPaths: () => string[];
-
-  beforeAll(async () => {
-    await using starting = new AsyncDisposableStack();
-    const { path } = starting.use(await temporaryDirectory());
-    const list = join(path, 'synced');
-    syncedPaths = () => (existsSync(list) ? readFileSync(list, 'utf8').split('\n') : []);
-    service = starting.use(
-      await startPetsService({ DATA_DIR: join(path, 'data'), NODE_OPTIONS: recordSyncs(list) }),
-    );
-    token = issueServiceToken(loadPrivateKey(undefined, join(path, 'data')), 'tests', 600);
-    stack = starting.move();
-  });
-
-  afterAll(() => stack?.disposeAsync());
+  const directory = shared(temporaryDirectory);
+  const dataDirectory = () => join(directory.path, 'data');
+  const list = () => join(directory.path, 'synced');
+  const service = shared(() =>
+    startPetsService({ DATA_DIR: dataDirectory(), NODE_OPTIONS: recordSyncs(list()) }),
+  );
 
   test.each([
     ['a create', () => ({})],
     ['a create with an Idempotency-Key', (number: number) => ({ 'Idempotency-Key': `key-${number}` })],
   ])('%s is on the disk before its response', async (_name, headers) => {
-    const walSyncs = () => syncedPaths().filter((path) => path.includes('/postgres/pg_wal/')).length;
+    const token = issueServiceToken(loadPrivateKey(undefined, dataDirectory()), 'tests', 600);
+    const walSyncs = () =>
+      existsSync(list()) ? readFileSync(list(), 'utf8').split('/postgres/pg_wal/').length - 1 : 0;
     for (let number = 0; number < 20; number += 1) {
       const before = walSyncs();
       const pet = { name: `Pet ${number}`, categoryId: 1 };
@@ -73,8 +64,7 @@ describe('the embedded PostgreSQL', { tags: ['linux'] }, () => {
 describe('the embedded Redis', { tags: ['redis-server'], timeout: 120_000 }, () => {
   const names = Array.from({ length: 200 }, (_, index) => `name-${index}`);
   const incremental = 'appendonlydir/appendonly.aof.1.incr.aof';
-  let stack: AsyncDisposableStack;
-  let intact: string;
+  const intact = shared(temporaryDirectory);
 
   /** Starts it, and stops it at the end of `use`. @returns the log, and what `use` returns */
   async function withRedis<T>(DATA_DIR: string, use: (redis: Redis) => Promise<T>) {
@@ -92,20 +82,15 @@ describe('the embedded Redis', { tags: ['redis-server'], timeout: 120_000 }, () 
     }
   }
 
-  beforeAll(async () => {
-    await using starting = new AsyncDisposableStack();
-    intact = starting.use(await temporaryDirectory()).path;
-    await withRedis(intact, async (redis) => {
+  beforeAll(() =>
+    withRedis(intact.path, async (redis) => {
       for (const name of names) await redis.set(name, 'a value');
-    });
-    stack = starting.move();
-  });
-
-  afterAll(() => stack?.disposeAsync());
+    }),
+  );
 
   test('takes the address in redis.url from redis-cli', async () => {
-    const { result } = await withRedis(intact, async () => {
-      const url = readFileSync(join(intact, 'redis.url'), 'utf8');
+    const { result } = await withRedis(intact.path, async () => {
+      const url = readFileSync(join(intact.path, 'redis.url'), 'utf8');
       return promisify(execFile)('redis-cli', ['--no-auth-warning', '-u', url, 'GET', names[0] ?? '']);
     });
     expect(result).toEqual({ stdout: 'a value\n', stderr: '' });
@@ -115,7 +100,7 @@ describe('the embedded Redis', { tags: ['redis-server'], timeout: 120_000 }, () 
   async function damagedCopy(damage: (redisDirectory: string) => void) {
     const directory = await temporaryDirectory();
     onTestFinished(() => directory[Symbol.asyncDispose]());
-    cpSync(intact, directory.path, { recursive: true });
+    cpSync(intact.path, directory.path, { recursive: true });
     const redisDirectory = join(directory.path, 'redis');
     damage(redisDirectory);
     return { DATA_DIR: directory.path, redisDirectory };

@@ -1,41 +1,33 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { send } from '../support/http/http.ts';
 import { connectRedis, keyIssuer, type IssuedKey } from '../support/kits/keys.ts';
-import { redisStateOf, runOps, startGateway, type Service } from '../support/kits/service.ts';
+import { redisStateOf, runOps, startGateway } from '../support/kits/service.ts';
+import { shared } from '../support/kits/shared.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
-import { startRedisProcess, type RedisProcess } from '../support/stores/redis-process.ts';
-import { startRedisRelay, type RedisRelay } from '../support/stores/redis-relay.ts';
-import { startRedisServer, type RedisServer } from '../support/stores/redis-server.ts';
-import { startUpstream, type Upstream } from '../support/upstreams/upstream.ts';
+import { startRedisProcess } from '../support/stores/redis-process.ts';
+import { startRedisRelay } from '../support/stores/redis-relay.ts';
+import { startRedisServer } from '../support/stores/redis-server.ts';
+import { startUpstream } from '../support/upstreams/upstream.ts';
 
 describe('changes that a replica has not received', { tags: ['redis-server'], timeout: 120_000 }, () => {
-  let stack: AsyncDisposableStack;
-  let master: RedisServer;
-  let replica: RedisProcess;
+  const master = shared(startRedisServer);
   /** Between master and replica. */
-  let replication: RedisRelay;
+  const replication = shared(() => startRedisRelay(master.port));
+  const replica = shared(() =>
+    startRedisProcess(() => ['--save', '', '--replicaof', '127.0.0.1', String(replication.port)]),
+  );
   /** Between gateway and master. */
-  let relay: RedisRelay;
-  let upstream: Upstream;
-  let gateway: Service;
-
+  const relay = shared(() => startRedisRelay(master.port));
+  const upstream = shared(startUpstream);
+  const gateway = shared(() => startGateway({ REDIS_URL: relay.url, PETS_SERVICE_URL: upstream.url }));
   beforeAll(async () => {
-    stack = new AsyncDisposableStack();
-    master = stack.use(await startRedisServer());
-    await master.redis.config('SET', 'repl-diskless-sync-delay', 0);
-    replication = stack.use(await startRedisRelay(master.port));
-    replica = stack.use(
-      await startRedisProcess(() => ['--save', '', '--replicaof', '127.0.0.1', String(replication.port)]),
-    );
-    await expect.poll(() => master.redis.info('replication'), { timeout: 20_000 }).toMatch(/state=online/);
-    relay = stack.use(await startRedisRelay(master.port));
-    upstream = stack.use(await startUpstream());
-    gateway = stack.use(await startGateway({ REDIS_URL: relay.url, PETS_SERVICE_URL: upstream.url }));
+    await vi.waitFor(async () => expect(await master.redis.info('replication')).toMatch(/state=online/), {
+      timeout: 20_000,
+    });
   });
-  afterAll(() => stack.disposeAsync());
 
   const ops = (url: string, ...args: string[]) => runOps(args, { REDIS_URL: url });
   const pets = (key: string) => send(`${gateway.url}/v1/pets`, { key });

@@ -1,37 +1,31 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { placeOfHash } from '../../gateway/control/keys/stored-keys.ts';
 import { hashApiKey } from '../../gateway/keys/api-key-format.ts';
 import { readEnforcedSettings } from '../../gateway/platform/redis/enforced-settings.ts';
-import type { RedisClient } from '../../gateway/platform/redis/redis-client.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { send } from '../support/http/http.ts';
 import { connectRedis, keyIssuer } from '../support/kits/keys.ts';
 import { runOps, startGateway, type Service } from '../support/kits/service.ts';
+import { fresh } from '../support/kits/shared.ts';
 import { waitForWorkers } from '../support/kits/worker-processes.ts';
-import { startRedisServer, type RedisServer } from '../support/stores/redis-server.ts';
-import { startUpstream, type Upstream } from '../support/upstreams/upstream.ts';
+import { startRedisServer } from '../support/stores/redis-server.ts';
+import { startUpstream } from '../support/upstreams/upstream.ts';
 
 const tunedPolicy = '"minute";q=600;w=60, "day";q=20000;w=86400';
 const tunedGold = '"minute";q=2000;w=60, "day";q=500000;w=86400';
 const defaultPolicy = '"minute";q=300;w=60, "day";q=10000;w=86400';
 
 describe('settings that are lost in Redis', { tags: ['redis-server'], timeout: 120_000 }, () => {
-  let stack: AsyncDisposableStack;
-  let server: RedisServer;
-  let redis: RedisClient;
-  let upstream: Upstream;
-
-  beforeEach(async () => {
-    stack = new AsyncDisposableStack();
-    server = stack.use(await startRedisServer());
-    upstream = stack.use(await startUpstream());
-    redis = await connectRedis(server.url);
-    stack.defer(() => redis.disconnect());
-  });
-  afterEach(() => stack[Symbol.asyncDispose]());
+  const server = fresh(startRedisServer);
+  const upstream = fresh(startUpstream);
+  const redis = fresh(
+    () => connectRedis(server.url),
+    (client) => client.disconnect(),
+  );
+  const gateways = fresh(() => Promise.resolve(new AsyncDisposableStack()));
 
   const start = async (env: Record<string, string> = {}) =>
-    stack.use(await startGateway({ REDIS_URL: server.url, PETS_SERVICE_URL: upstream.url, ...env }));
+    gateways.use(await startGateway({ REDIS_URL: server.url, PETS_SERVICE_URL: upstream.url, ...env }));
   const ops = (...args: string[]) => runOps(args, { REDIS_URL: server.url });
   const issue = async (plan: string) => (await keyIssuer(redis).issue({ plan })).key;
   const limits = async ({ url }: Service, key: string) =>
@@ -194,56 +188,13 @@ describe('settings that are lost in Redis', { tags: ['redis-server'], timeout: 1
       );
     }
     // A gateway publishes twice a second what it enforces.
+    const list = () => ops('plans', 'list');
     await expect
-      .poll(() => ops('plans', 'list'))
-      .toEqual({
-        code: 0,
-        stdout: [
-          'PLAN        MINUTE  DAY     CUSTOMERS  GATEWAYS  ENFORCED BY OTHER GATEWAYS',
-          'free        60      1000    0          1 of 1',
-          'pro         -       -       1          0 of 1    300 a minute, 10000 a day (1)',
-          'business    1000    100000  0          1 of 1',
-          'gold        2000    500000  1          1 of 1',
-          'enterprise  -       -       0          1 of 1',
-          'anonymous   7       -       -          1 of 1',
-          '',
-        ].join('\n'),
-        stderr: expect.stringMatching(
-          /^ops: warning: no valid limits are set for pro: running gateways keep /,
-        ) as string,
-      });
-    const { stdout } = await ops('plans', 'list', '--json');
-    expect(JSON.parse(stdout)).toContainEqual({
-      name: 'pro',
-      kind: 'plan',
-      minute: null,
-      day: null,
-      gateways: 0,
-      running: 1,
-      enforced: [{ minute: 300, day: 10_000, gateways: 1 }],
-      issues: ['minute is missing', 'day is missing'],
-      customers: 1,
-    });
-    expect(JSON.parse(stdout)).toContainEqual({
-      name: 'free',
-      kind: 'plan',
-      minute: 60,
-      day: 1000,
-      gateways: 1,
-      running: 1,
-      enforced: [],
-      issues: [],
-      customers: 0,
-    });
-    expect(await ops('policy', 'show')).toMatchObject({
-      code: 0,
-      stdout: expect.stringMatching(
-        /^anonymousMinute +7\nretentionDays +400\nenforced by gateways  enabled true, graceSeconds 10, strikes 60, .+ \(1\)\n$/,
-      ) as string,
-      stderr: expect.stringMatching(
-        /^ops: warning: gw:ban-policy is missing: running gateways keep /,
-      ) as string,
-    });
+      .poll(async () => (await list()).stdout)
+      .toMatch(/^pro +- +- +1 +0 of 1 +300 a minute, 10000 a day \(1\)$/m);
+    const keep = 'running gateways keep ';
+    expect((await list()).stderr).toContain(`ops: warning: no valid limits are set for pro: ${keep}`);
+    expect((await ops('policy', 'show')).stderr).toContain(`ops: warning: gw:ban-policy is missing: ${keep}`);
     // It takes over what another gateway knows, as soon as that one is there.
     await redis.hset(redisKeys.plan('pro'), { minute: 600, day: 20_000 });
     await expect.poll(() => limits(gateway, keys.pro)).toBe(tunedPolicy);

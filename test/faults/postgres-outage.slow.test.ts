@@ -1,35 +1,27 @@
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { issueServiceToken, loadPrivateKey } from '../../gateway/upstream/internal-token.ts';
 import { postJson, send } from '../support/http/http.ts';
 import { runProgram, startPetsService, type Service } from '../support/kits/service.ts';
+import { shared } from '../support/kits/shared.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
-import { startPostgresServer, type PostgresServer } from '../support/stores/postgres-server.ts';
+import { startPostgresServer } from '../support/stores/postgres-server.ts';
 
 describe('a PostgreSQL outage', { tags: ['postgresql'] }, () => {
-  let stack: AsyncDisposableStack;
-  let postgres: PostgresServer;
-  let databaseUrl: string;
-  let service: Service;
+  const directory = shared(temporaryDirectory);
+  const postgres = shared(startPostgresServer);
+  const pets = shared(async () => ({ databaseUrl: await postgres.createDatabase('pets') }));
+  const service = shared(() =>
+    startPetsService({
+      DATA_DIR: directory.path,
+      DATABASE_URL: pets.databaseUrl,
+      DATABASE_POOL_SIZE: '4',
+    }),
+  );
   let token: string;
-
-  beforeAll(async () => {
-    await using starting = new AsyncDisposableStack();
-    const directory = starting.use(await temporaryDirectory());
-    postgres = starting.use(await startPostgresServer());
-    databaseUrl = await postgres.createDatabase('pets');
-    service = starting.use(
-      await startPetsService({
-        DATA_DIR: directory.path,
-        DATABASE_URL: databaseUrl,
-        DATABASE_POOL_SIZE: '4',
-      }),
-    );
+  beforeAll(() => {
     token = issueServiceToken(loadPrivateKey(undefined, directory.path), 'tests', 600);
-    stack = starting.move();
   });
-
-  afterAll(() => stack.disposeAsync());
 
   const list = () => send(`${service.url}/v1/pets?limit=100`, { key: token });
   const create = (name: string) => postJson(`${service.url}/v1/pets`, token, { name, categoryId: 1 });
@@ -38,7 +30,7 @@ describe('a PostgreSQL outage', { tags: ['postgresql'] }, () => {
   const find = (id: number) => send(`${service.url}/v1/pets/${id}`, { key: token });
   /** Blocks all access to the pets until the transaction or the server ends. */
   async function lockPets(): Promise<pg.Client> {
-    const client = new pg.Client(databaseUrl);
+    const client = new pg.Client(pets.databaseUrl);
     // Emitted when a test kills the server.
     client.on('error', () => {});
     await client.connect();
@@ -47,7 +39,7 @@ describe('a PostgreSQL outage', { tags: ['postgresql'] }, () => {
     return client;
   }
   function startAs(username: string, dataDirectory: string): Promise<Service> {
-    const url = new URL(databaseUrl);
+    const url = new URL(pets.databaseUrl);
     url.username = username;
     return startPetsService({ DATA_DIR: dataDirectory, DATABASE_URL: url.href, DEMO: 'false' });
   }
@@ -66,13 +58,13 @@ describe('a PostgreSQL outage', { tags: ['postgresql'] }, () => {
     expect(await ready()).toEqual({ http: 503, status: 'starting', database: 'unavailable' });
     await expect.poll(early.output).toContain('npm run migrate');
     const key = issueServiceToken(loadPrivateKey(undefined, directory.path), 'tests', 600);
-    const pets = `${early.url}/v1/pets`;
+    const address = `${early.url}/v1/pets`;
     const pet = { name: 'Early', categoryId: 1 };
     const earlyResponses = await Promise.all([
-      send(pets, { key }),
-      send(`${pets}/1`, { key }),
-      postJson(pets, key, pet),
-      postJson(pets, key, pet, { 'Idempotency-Key': 'early' }),
+      send(address, { key }),
+      send(`${address}/1`, { key }),
+      postJson(address, key, pet),
+      postJson(address, key, pet, { 'Idempotency-Key': 'early' }),
     ]);
     for (const { status, header } of earlyResponses)
       expect([status, header('Retry-After')]).toEqual([503, '1']);

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { readAudit } from '../../gateway/control/audit/audit-log.ts';
 import { settingsOf } from '../../gateway/control/plans/plans-file-diff.ts';
 import {
@@ -12,6 +12,7 @@ import { redisKeys, type CustomerId } from '../../gateway/platform/redis/redis-k
 import { send } from '../support/http/http.ts';
 import { startGatewayFleet, type GatewayFleet } from '../support/kits/gateway-fleet.ts';
 import { runOps } from '../support/kits/service.ts';
+import { shared } from '../support/kits/shared.ts';
 import { startKeyLoad } from '../support/load/key-load.ts';
 import { dayUsage, todaysUse } from '../support/stores/day-counter.ts';
 import { startRedisCluster, type RedisClusterServers } from '../support/stores/redis-cluster.ts';
@@ -24,17 +25,8 @@ interface UsageRow {
 }
 
 describe('a Redis Cluster of three masters and three replicas', { tags: ['redis-server'] }, () => {
-  let cluster: RedisClusterServers;
-  let fleet: GatewayFleet;
-
-  beforeAll(async () => {
-    cluster = await startRedisCluster();
-    fleet = await startGatewayFleet(cluster.url, 3);
-  });
-  afterAll(async () => {
-    await fleet[Symbol.asyncDispose]();
-    await cluster[Symbol.asyncDispose]();
-  });
+  const cluster = shared(startRedisCluster);
+  const fleet = shared(() => startGatewayFleet(cluster.url, 3));
 
   const urls = () => fleet.gateways.map(({ url }) => url);
   const pets: GatewayFleet['pets'] = (key, index) => fleet.pets(key, index);

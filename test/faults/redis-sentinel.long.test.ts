@@ -1,25 +1,17 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { startGatewayFleet, type GatewayFleet } from '../support/kits/gateway-fleet.ts';
 import { runOps } from '../support/kits/service.ts';
+import { shared } from '../support/kits/shared.ts';
 import { startKeyLoad } from '../support/load/key-load.ts';
 import { dayUsage } from '../support/stores/day-counter.ts';
-import { startRedisSentinels, type RedisSentinelServers } from '../support/stores/redis-sentinel.ts';
+import { startRedisSentinels } from '../support/stores/redis-sentinel.ts';
 
 describe(
   'a Redis master with two replicas and three Sentinels',
   { tags: ['redis-server'], timeout: 120_000 },
   () => {
-    let redis: RedisSentinelServers;
-    let fleet: GatewayFleet;
-
-    beforeAll(async () => {
-      redis = await startRedisSentinels();
-      fleet = await startGatewayFleet(redis.url, 3);
-    });
-    afterAll(async () => {
-      await fleet[Symbol.asyncDispose]();
-      await redis[Symbol.asyncDispose]();
-    });
+    const redis = shared(startRedisSentinels);
+    const fleet = shared(() => startGatewayFleet(redis.url, 3));
 
     const pets: GatewayFleet['pets'] = (key, index) => fleet.pets(key, index);
 

@@ -2,21 +2,24 @@ import { readdir } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent, errors, request } from 'undici';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { inspectorEnvironment, liveHeapBytes } from '../support/checks/live-heap.ts';
-import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
+import { startGatewayKit } from '../support/kits/gateway-kit.ts';
+import { shared } from '../support/kits/shared.ts';
 import { countOutcomes, startLoad } from '../support/load/steady-load.ts';
 import { brokenResponses } from '../support/upstreams/broken-responses.ts';
 import { respondWithPets } from '../support/upstreams/upstream.ts';
 
-const total = 10_000;
+const total = 5000;
 const clients = 150;
 /** The state of a request is kilobytes, so leaking it would add tens of megabytes. */
 const maxGrowthBytes = 3_000_000;
 const expectedStatuses = new Set(['200', '499', '502', '503', '504']);
 
 describe(`after ${total} broken upstream responses`, { tags: ['linux'], timeout: 400_000 }, () => {
-  let kit: GatewayKit;
+  const kit = shared(() =>
+    startGatewayKit({ UPSTREAM_TIMEOUT_MS: '300', LOG_LEVEL: 'fatal', ...inspectorEnvironment }),
+  );
   let key: string;
   /** A new one for each round, so that its connections end with the round. */
   let agent: Agent;
@@ -24,7 +27,6 @@ describe(`after ${total} broken upstream responses`, { tags: ['linux'], timeout:
   let brokenResponsesSent = 0;
 
   beforeAll(async () => {
-    kit = await startGatewayKit({ UPSTREAM_TIMEOUT_MS: '300', LOG_LEVEL: 'fatal', ...inspectorEnvironment });
     ({ key } = await kit.issue({ plan: 'business', minute: 10_000_000, day: 100_000_000 }));
     pets = `${kit.gateway.url}/v1/pets`;
     kit.upstream.response = (req, res) => {
@@ -35,8 +37,6 @@ describe(`after ${total} broken upstream responses`, { tags: ['linux'], timeout:
       broken.response(req, res);
     };
   });
-
-  afterAll(() => kit[Symbol.asyncDispose]());
 
   const openFiles = async () => (await readdir(`/proc/${kit.gateway.pid}/fd`)).length;
 

@@ -2,10 +2,10 @@ import { createHmac, generateKeyPairSync, sign, type KeyObject } from 'node:cryp
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import jwt from 'jsonwebtoken';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createAuthorize } from '../../gateway/upstream/internal-token.ts';
 import { send, sendRaw } from '../support/http/http.ts';
-import { startPetsService, type Service } from '../support/kits/service.ts';
+import { startPetsService } from '../support/kits/service.ts';
 import { shared } from '../support/kits/shared.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { anyDatabase } from '../support/stores/stores.ts';
@@ -61,21 +61,15 @@ const signedBy = (algorithm: jwt.Algorithm, key: KeyObject) =>
   jwt.sign(claims, key, { algorithm, keyid: header.kid });
 
 describe('internal token verification of the pets service', () => {
-  let petsService: Service;
-
   const directory = shared(temporaryDirectory);
-  beforeAll(async () => {
+  const petsService = shared(async () => {
     const file = join(directory.path, 'public.pem');
     await writeFile(file, publicPem);
-    petsService = await startPetsService({
+    return startPetsService({
       DATA_DIR: directory.path,
       ...(await anyDatabase()),
       INTERNAL_TOKEN_PUBLIC_KEY_FILES: file,
     });
-  });
-
-  afterAll(async () => {
-    await petsService[Symbol.asyncDispose]();
   });
 
   const requestPets = (authorization: string) =>

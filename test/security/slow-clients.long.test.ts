@@ -1,22 +1,19 @@
 import { spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { errorLinesOf } from '../support/checks/alarms.ts';
 import { postJson, send, type ClientResponse } from '../support/http/http.ts';
-import { startBothServices, type BothServices } from '../support/kits/both-services.ts';
+import { startBothServices } from '../support/kits/both-services.ts';
+import { shared } from '../support/kits/shared.ts';
 
-const attackSeconds = 15;
+const attackSeconds = 8;
 const connections = 1000;
 
 describe('a thousand slow clients', { tags: ['slowhttptest'] }, () => {
-  let both: BothServices;
+  const both = shared(() => startBothServices({ LOG_LEVEL: 'warn', REQUEST_TIMEOUT_MS: '6000' }));
   let pets: string;
 
   beforeAll(async () => {
-    both = await startBothServices({
-      LOG_LEVEL: 'warn',
-      REQUEST_TIMEOUT_MS: '6000',
-    });
     pets = `${both.gateway.url}/v1/pets`;
     // A page of more than 100 kB, which does not fit into the small TCP windows of slow readers.
     for (let index = 0; index < 100; index += 1) {
@@ -25,10 +22,6 @@ describe('a thousand slow clients', { tags: ['slowhttptest'] }, () => {
       // 503 if Redis was slow on a busy machine.
       await vi.waitFor(async () => expect(await status()).toBe(201), { timeout: 10_000 });
     }
-  });
-
-  afterAll(async () => {
-    await both[Symbol.asyncDispose]();
   });
 
   /** slowhttptest cannot set Authorization, so the header is injected through the value of another one. */

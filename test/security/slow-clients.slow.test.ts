@@ -372,12 +372,4 @@ describe.concurrent('connections', () => {
     await openMany(10, gateway.port);
     expect(parseRaw(await sendRaw(gateway.port, get())).status).toBe(200);
   });
-
-  test('accept headers up to 16 KiB', async ({ expect }) => {
-    await using gateway = await start({});
-    const statusWithHeader = async (bytes: number) =>
-      parseRaw(await sendRaw(gateway.port, `${get().slice(0, -2)}X: ${'a'.repeat(bytes)}\r\n\r\n`)).status;
-    expect(await statusWithHeader(15_500)).toBe(200);
-    expect(await statusWithHeader(16_384)).toBe(431);
-  });
 });

@@ -10,7 +10,7 @@ import { startRawUpstream } from '../support/upstreams/raw-upstream.ts';
  * Behind a proxy, a hidden request would share a connection with the requests of others: the proxy takes it for a body,
  * the gateway for a request, and the next client of the proxy gets its response.
  */
-const lanes = 8;
+const lanes = 24;
 
 describe.each<ProxyName>(['nginx', 'haproxy'])('behind %s', (name) => {
   test('no attack hides a request from the proxy', { tags: [name], timeout: 600_000 }, async () => {

@@ -123,9 +123,9 @@ export const owaspApi2023: Standard = {
       'API5, operators',
       'what operators do is on another port, and viewers change nothing',
       [
-        'security/console-access.slow: $method $path is refused for a viewer',
+        'console/operations: $name is refused to a viewer, and changes nothing',
         'security/console-access.slow: $method $path needs one',
-        'security/console-access.slow: the routers of the API are found',
+        'console/api-description: has every route once, and no other',
       ],
     ],
     [

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { compileCache } from '../kits/service.ts';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 
@@ -31,6 +32,6 @@ export async function runDocumented(commands: string, directory: string, url: st
     ${commands.replaceAll('redis://new:6379', url)}`;
   await promisify(execFile)('sh', ['-c', script], {
     cwd: directory,
-    env: { PATH: process.env['PATH'], REDIS_URL: url },
+    env: { PATH: process.env['PATH'], ...compileCache(), REDIS_URL: url },
   });
 }

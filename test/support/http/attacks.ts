@@ -11,7 +11,7 @@ export interface Attack {
   expected: number[];
 }
 
-export interface AttackContext {
+interface AttackContext {
   /** Value of Authorization. */
   credential: string;
   /** Unique among all attacks. */
@@ -24,7 +24,7 @@ type Row = [name: string, make: Make, ...expected: number[]];
 const head = ({ credential }: AttackContext) => `Host: x\r\nAuthorization: ${credential}\r\n`;
 
 /** A hidden request, which is executed if a server takes the end of a body for a request. */
-export const hiddenRequest = (disguise: AttackContext) => {
+const hiddenRequest = (disguise: AttackContext) => {
   const pet = JSON.stringify({ name: `smuggled-${disguise.mark}`, categoryId: 1 });
   return `POST /v1/pets?smuggled=${disguise.mark} HTTP/1.1\r\n${head(disguise)}Content-Type: application/json\r\nContent-Length: ${pet.length}\r\n\r\n${pet}`;
 };
@@ -135,42 +135,16 @@ const codings: Row[] = [
 ];
 
 const inChunks = (body: string | Make): Make => post(te, body);
+/** A body that one server ends where another one goes on: what follows is a hidden request. */
+const hiding = (name: string, body: string, after = ''): Row => [
+  name,
+  inChunks((d) => body + hiddenRequest(d) + after),
+  400,
+];
+const last = '\r\n0\r\n\r\n';
 const chunks: Row[] = [
-  ['an extension', inChunks(`1d;a=b\r\n${pet}\r\n0\r\n\r\n`), 201],
-  [
-    'an extension with a quoted line end',
-    inChunks((d) => `1d;a="\r\n${pet}\r\n0\r\n\r\n${hiddenRequest(d)}"\r\n`),
-    400,
-  ],
-  [
-    'an extension that ends with a bare LF',
-    inChunks((d) => `1d;a\n${pet}\r\n0\r\n\r\n${hiddenRequest(d)}`),
-    400,
-  ],
-  ['an extension with a bare CR', inChunks((d) => `1d;a\rb\r\n${pet}\r\n0\r\n\r\n${hiddenRequest(d)}`), 400],
-  ['an extension of 64 kB', inChunks(`1d;a=${'b'.repeat(65_536)}\r\n${pet}\r\n0\r\n\r\n`), 413],
-  ['a size with a bare LF', inChunks((d) => `1d\n${pet}\r\n0\r\n\r\n${hiddenRequest(d)}`), 400],
-  ['a size with 0x', inChunks((d) => `0x1d\r\n${pet}\r\n0\r\n\r\n${hiddenRequest(d)}`), 400],
-  ['a signed size', inChunks((d) => `+1d\r\n${pet}\r\n0\r\n\r\n${hiddenRequest(d)}`), 400],
-  ['a negative size', inChunks((d) => `-1\r\n${pet}\r\n0\r\n\r\n${hiddenRequest(d)}`), 400],
-  ['a size after a space', inChunks((d) => ` 1d\r\n${pet}\r\n0\r\n\r\n${hiddenRequest(d)}`), 400],
-  ['a size before a space', inChunks((d) => `1d \r\n${pet}\r\n0\r\n\r\n${hiddenRequest(d)}`), 400],
-  ['a size with an underscore', inChunks((d) => `1_d\r\n${pet}\r\n0\r\n\r\n${hiddenRequest(d)}`), 400],
-  ['an empty size', inChunks((d) => `\r\n${pet}\r\n0\r\n\r\n${hiddenRequest(d)}`), 400],
-  ['a size of 2^64', inChunks((d) => `10000000000000000\r\n${pet}\r\n0\r\n\r\n${hiddenRequest(d)}`), 400],
-  [
-    'a size of 2^64 and 29',
-    inChunks((d) => `1000000000000001d\r\n${pet}\r\n0\r\n\r\n${hiddenRequest(d)}`),
-    400,
-  ],
-  ['a size that is too small', inChunks((d) => `1c\r\n${pet}\r\n0\r\n\r\n${hiddenRequest(d)}`), 400],
-  [
-    'a chunk that ends with two other bytes',
-    inChunks((d) => `1d\r\n${pet}XX0\r\n\r\n${hiddenRequest(d)}`),
-    400,
-  ],
-  ['a chunk that ends with a bare LF', inChunks((d) => `1d\r\n${pet}\n0\r\n\r\n${hiddenRequest(d)}`), 400],
-  ['a last chunk that ends with bare LFs', inChunks((d) => `1d\r\n${pet}\r\n0\n\n${hiddenRequest(d)}`), 400],
+  ['an extension', inChunks(`1d;a=b\r\n${pet}${last}`), 201],
+  ['an extension of 64 kB', inChunks(`1d;a=${'b'.repeat(65_536)}\r\n${pet}${last}`), 413],
   ['a last chunk of many zeros', inChunks(`1d\r\n${pet}\r\n00000\r\n\r\n`), 201],
   [
     'trailers with framing headers',
@@ -182,7 +156,24 @@ const chunks: Row[] = [
     inChunks(`1d\r\n${pet}\r\n0\r\nAuthorization: x\r\nHost: evil\r\n\r\n`),
     201,
   ],
-  ['a folded trailer', inChunks((d) => `1d\r\n${pet}\r\n0\r\nX: y\r\n z\r\n\r\n${hiddenRequest(d)}`), 400],
+  hiding('an extension with a quoted line end', `1d;a="\r\n${pet}${last}`, '"\r\n'),
+  hiding('an extension that ends with a bare LF', `1d;a\n${pet}${last}`),
+  hiding('an extension with a bare CR', `1d;a\rb\r\n${pet}${last}`),
+  hiding('a size with a bare LF', `1d\n${pet}${last}`),
+  hiding('a size with 0x', `0x1d\r\n${pet}${last}`),
+  hiding('a signed size', `+1d\r\n${pet}${last}`),
+  hiding('a negative size', `-1\r\n${pet}${last}`),
+  hiding('a size after a space', ` 1d\r\n${pet}${last}`),
+  hiding('a size before a space', `1d \r\n${pet}${last}`),
+  hiding('a size with an underscore', `1_d\r\n${pet}${last}`),
+  hiding('an empty size', `\r\n${pet}${last}`),
+  hiding('a size of 2^64', `10000000000000000\r\n${pet}${last}`),
+  hiding('a size of 2^64 and 29', `1000000000000001d\r\n${pet}${last}`),
+  hiding('a size that is too small', `1c\r\n${pet}${last}`),
+  hiding('a chunk that ends with two other bytes', `1d\r\n${pet}XX0\r\n\r\n`),
+  hiding('a chunk that ends with a bare LF', `1d\r\n${pet}\n0\r\n\r\n`),
+  hiding('a last chunk that ends with bare LFs', `1d\r\n${pet}\r\n0\n\n`),
+  hiding('a folded trailer', `1d\r\n${pet}\r\n0\r\nX: y\r\n z\r\n\r\n`),
 ];
 
 const lines: Row[] = [

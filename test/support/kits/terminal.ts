@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { compileCache } from './service.ts';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 
@@ -17,7 +18,7 @@ export async function typeOnTerminal(
   const options = ['--quiet', '--return', '--echo', 'always', '--command', command, '/dev/null'];
   const child = spawn('script', options, {
     cwd: root,
-    env: { PATH: process.env['PATH'], TERM: 'xterm', ...env },
+    env: { PATH: process.env['PATH'], TERM: 'xterm', ...compileCache(), ...env },
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   child.stdin.on('error', () => {});

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
+import { vi } from 'vitest';
 import { freePort } from '../http/free-port.ts';
 import { startRedisProcess, type RedisProcess } from './redis-process.ts';
 
@@ -29,7 +30,7 @@ export async function startRedisCluster(): Promise<RedisClusterServers> {
   }
   const addresses = nodes.map(({ port }) => `127.0.0.1:${port}`);
   await run('redis-cli', ['--cluster', 'create', ...addresses, '--cluster-replicas', '1', '--cluster-yes']);
-  await waitUntilComplete(nodes);
+  await vi.waitUntil(() => isComplete(nodes), { timeout: 20_000, interval: 50 });
 
   async function liveMasters(): Promise<RedisProcess[]> {
     const masters = await Promise.all(nodes.map((node) => isMaster(node).catch(() => false)));
@@ -69,21 +70,17 @@ async function servesSlot({ redis }: RedisProcess, slot: number): Promise<boolea
     });
 }
 
-/** Waits until every node knows all slots and every master has its replica. */
-async function waitUntilComplete(nodes: readonly RedisProcess[]): Promise<void> {
-  for (let attempt = 0; attempt < 400; attempt += 1) {
-    const complete = await Promise.all(
-      nodes.map(async ({ redis }) => {
-        const info = await redis.cluster('INFO');
-        const replication = await redis.info('replication');
-        const linked = /^role:master/m.test(replication)
-          ? /^slave0:.*state=online/m.test(replication)
-          : /^master_link_status:up/m.test(replication);
-        return linked && /^cluster_state:ok/m.test(info) && /^cluster_known_nodes:6/m.test(info);
-      }),
-    );
-    if (complete.every(Boolean)) return;
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-  throw new Error('the Redis Cluster did not become complete');
+/** Whether every node knows all slots and every master has its replica. */
+async function isComplete(nodes: readonly RedisProcess[]): Promise<boolean> {
+  const complete = await Promise.all(
+    nodes.map(async ({ redis }) => {
+      const info = await redis.cluster('INFO');
+      const replication = await redis.info('replication');
+      const linked = /^role:master/m.test(replication)
+        ? /^slave0:.*state=online/m.test(replication)
+        : /^master_link_status:up/m.test(replication);
+      return linked && /^cluster_state:ok/m.test(info) && /^cluster_known_nodes:6/m.test(info);
+    }),
+  );
+  return complete.every(Boolean);
 }

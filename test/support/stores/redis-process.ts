@@ -17,16 +17,9 @@ export interface RedisProcess extends AsyncDisposable {
   restart(): Promise<void>;
 }
 
-/**
- * @param args arguments of redis-server, besides its port and directory
- * @param options.prepare writes files that the server needs in its directory
- */
-export async function startRedisProcess(
-  args: (directory: string) => string[],
-  options: { prepare?: (directory: string) => Promise<void> } = {},
-): Promise<RedisProcess> {
+/** @param args arguments of redis-server, besides its port and directory */
+export async function startRedisProcess(args: (directory: string) => string[]): Promise<RedisProcess> {
   const directory = await temporaryDirectory();
-  await options.prepare?.(directory.path);
   const port = await freePort();
   let child: ChildProcess;
 

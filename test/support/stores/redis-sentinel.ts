@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { vi } from 'vitest';
 import { startSlowRelay } from '../upstreams/slow-relay.ts';
 import { startRedisProcess, type RedisProcess } from './redis-process.ts';
 
@@ -12,6 +13,7 @@ export interface RedisSentinelServers extends AsyncDisposable {
 }
 
 const masterName = 'animals';
+const waiting = { timeout: 20_000, interval: 50 };
 /** Time without a reply after which the master is replaced. */
 const downAfterMs = 1000;
 /** Makes it likely that a new master is announced while a client asks for it. */
@@ -36,7 +38,8 @@ export async function startRedisSentinels(): Promise<RedisSentinelServers> {
     const replicaOf = ['--replicaof', `127.0.0.1 ${first.port}`];
     servers.push(stack.use(await startRedisProcess(() => [...persistence, ...replicaOf])));
   }
-  await waitUntil(async () => /^connected_slaves:2/m.test(await first.redis.info('replication')));
+  const hasReplicas = async () => /^connected_slaves:2/m.test(await first.redis.info('replication'));
+  await vi.waitUntil(hasReplicas, waiting);
 
   const sentinels: RedisProcess[] = [];
   const config = [
@@ -64,7 +67,7 @@ export async function startRedisSentinels(): Promise<RedisSentinelServers> {
     await sentinels[index]?.redis.call('SENTINEL', 'CONFIG', 'SET', 'announce-ip', '127.0.0.1');
     await sentinels[index]?.redis.call('SENTINEL', 'CONFIG', 'SET', 'announce-port', relay.port);
   }
-  await waitUntil(async () => {
+  const isComplete = async () => {
     const known = await Promise.all(
       sentinels.map(({ redis }) => redis.call('SENTINEL', 'SENTINELS', masterName)),
     );
@@ -72,7 +75,8 @@ export async function startRedisSentinels(): Promise<RedisSentinelServers> {
       sentinels.map(({ redis }) => redis.call('SENTINEL', 'REPLICAS', masterName)),
     );
     return [...known, ...replicas].every((list) => Array.isArray(list) && list.length === 2);
-  });
+  };
+  await vi.waitUntil(isComplete, waiting);
 
   const disposables = stack.move();
   return {
@@ -88,12 +92,4 @@ export async function startRedisSentinels(): Promise<RedisSentinelServers> {
     },
     [Symbol.asyncDispose]: () => disposables.disposeAsync(),
   };
-}
-
-async function waitUntil(condition: () => Promise<boolean>): Promise<void> {
-  for (let attempt = 0; attempt < 400; attempt += 1) {
-    if (await condition()) return;
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-  throw new Error('Redis and its Sentinels did not become ready');
 }

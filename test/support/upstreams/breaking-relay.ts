@@ -8,8 +8,6 @@ export interface BreakingRelay extends AsyncDisposable {
   port: number;
   /** Number of connections that it has broken at each point. */
   broken: Record<Break, number>;
-  /** Stops breaking connections. */
-  behave(): void;
 }
 
 interface BreakingRelayOptions {
@@ -33,10 +31,9 @@ export async function startBreakingRelay({
     'before response': 0,
     'in response': 0,
   };
-  let currentOdds = odds;
   const sockets = new Set<Socket>();
   const pick = <B extends Break>(among: readonly B[]): B | undefined =>
-    random() < currentOdds ? among[Math.floor(random() * among.length)] : undefined;
+    random() < odds ? among[Math.floor(random() * among.length)] : undefined;
   const partOf = (chunk: Buffer) => chunk.subarray(0, 1 + Math.floor(random() * (chunk.length - 1)));
 
   const server = createServer({ allowHalfOpen: true }, (client) => {
@@ -93,9 +90,6 @@ export async function startBreakingRelay({
   return {
     port: await listen(server),
     broken,
-    behave() {
-      currentOdds = 0;
-    },
     async [Symbol.asyncDispose]() {
       for (const socket of sockets) socket.destroy();
       await close(server);
