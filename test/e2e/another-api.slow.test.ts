@@ -33,16 +33,7 @@ describe('an API of parcels and boxes', { timeout: 60_000 }, () => {
   const ops = (...args: string[]) => runOps(args, { REDIS_URL: redis.url });
 
   async function issueKey(...limits: string[]): Promise<{ key: string; id: string }> {
-    const { stdout } = await ops(
-      'keys',
-      'issue',
-      '--name',
-      'Depot',
-      '--plan',
-      'enterprise',
-      ...limits,
-      '--json',
-    );
+    const { stdout } = await ops(...'keys issue --name Depot --plan enterprise --json'.split(' '), ...limits);
     return JSON.parse(stdout) as { key: string; id: string };
   }
 

@@ -22,18 +22,8 @@ describe('a billing system', () => {
 
   const issueToken = async (name: string) => {
     const scopes = 'customers:write,keys:write,links:write,usage:read';
-    const issued = await kit.json<{ id: string; token: string }>(
-      'api-tokens',
-      'issue',
-      '--name',
-      name,
-      '--scopes',
-      scopes,
-      '--expires',
-      '90d',
-      '--as',
-      'Ada',
-    );
+    const issue = `api-tokens issue --name ${name} --scopes ${scopes} --expires 90d --as Ada`;
+    const issued = await kit.json<{ id: string; token: string }>(...issue.split(' '));
     recordSecrets(issued.token);
     return issued;
   };

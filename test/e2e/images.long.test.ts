@@ -131,6 +131,9 @@ describe(
       return container.output();
     }
 
+    const runOps = (words: string) =>
+      runIn('gateway', 'node', 'gateway/faces/command/main.ts', ...words.split(' '));
+
     async function untilHealthy(name: string): Promise<void> {
       const [kind, ...command] = composeService(name).healthcheck?.test ?? [];
       expect(kind).toBe('CMD');
@@ -246,18 +249,7 @@ describe(
       await untilHealthy('pets-service');
       await untilHealthy('gateway');
 
-      const issue = [
-        'node',
-        'gateway/faces/command/main.ts',
-        'keys',
-        'issue',
-        '--plan',
-        'free',
-        '--name',
-        'x',
-        '--json',
-      ];
-      const output = await runIn('gateway', ...issue);
+      const output = await runOps('keys issue --plan free --name x --json');
       recordSecrets(output);
       const { key } = JSON.parse(output) as { key: string };
       const url = `${localPort('8080')}/v1/pets`;
@@ -271,15 +263,7 @@ describe(
         });
       expect((await send(`${localPort('3001')}/openapi.json`)).status).toBe(200);
 
-      const printed = await runIn(
-        'gateway',
-        'node',
-        'gateway/faces/command/main.ts',
-        'console',
-        '--as',
-        'Ada',
-        '--json',
-      );
+      const printed = await runOps('console --as Ada --json');
       recordSecrets(printed);
       const { link } = JSON.parse(printed) as { link: string };
       expect(new URL(link).origin).toBe(`http://localhost:${toLocal('9090')}`);

@@ -9,6 +9,8 @@ import { shared } from '../support/kits/shared.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { startAnyRedis } from '../support/stores/redis-server.ts';
 
+const program = join(import.meta.dirname, '../../gateway/faces/command/main.ts');
+
 interface ShownKey {
   id: string;
   key: string;
@@ -18,6 +20,12 @@ interface ShownKey {
 describe('the life cycle of keys', () => {
   const kit = shared(startOpsKit);
   const directory = shared(temporaryDirectory);
+
+  /** Runs a command as a script does. */
+  const runScript = (script: string, command: string) =>
+    runProgram(['--input-type=module', '-e', script, program, ...command.split(' ')], {
+      REDIS_URL: kit.server.url,
+    });
 
   async function writeInput(text: string | Buffer): Promise<string> {
     const path = join(directory.path, `${crypto.randomUUID()}.txt`);
@@ -200,36 +208,12 @@ describe('the life cycle of keys', () => {
     expect(new Set(all.map(({ id }) => id)).size).toBe(total);
     const { stdout } = await kit.run('keys', 'list');
     expect(stdout.trimEnd().split('\n')).toHaveLength(total + 1);
-    const { code } = await runProgram(
-      [
-        '--input-type=module',
-        '-e',
-        headProgram,
-        join(import.meta.dirname, '../../gateway/faces/command/main.ts'),
-        'keys',
-        'list',
-      ],
-      { REDIS_URL: kit.server.url },
-    );
+    const { code } = await runScript(headProgram, 'keys list');
     expect(code).toBe(0);
   });
 
   test('keys issue fails if it cannot print the key, and the audit log has its entry', async () => {
-    const { code, stderr } = await runProgram(
-      [
-        '--input-type=module',
-        '-e',
-        closedOutputProgram,
-        join(import.meta.dirname, '../../gateway/faces/command/main.ts'),
-        'keys',
-        'issue',
-        '--plan',
-        'free',
-        '--name',
-        'Unread',
-      ],
-      { REDIS_URL: kit.server.url },
-    );
+    const { code, stderr } = await runScript(closedOutputProgram, 'keys issue --plan free --name Unread');
     expect({ code, stderr }).toEqual({
       code: 1,
       stderr: "ops: can't print the result (EPIPE); for changes see: ops audit\n",

@@ -9,6 +9,8 @@ import { shared } from '../support/kits/shared.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { startAnyRedis } from '../support/stores/redis-server.ts';
 
+const program = 'gateway/faces/command/main.ts';
+
 describe('the ops command', () => {
   const kit = shared(startOpsKit);
 
@@ -95,17 +97,7 @@ describe('the ops command', () => {
   });
 
   test('OPS_AS names the person, is checked as --as is, and gives way to it', async () => {
-    const set = [
-      'gateway/faces/command/main.ts',
-      'plans',
-      'set',
-      'named',
-      '--create',
-      '--minute',
-      '1',
-      '--day',
-      '2',
-    ];
+    const set = `${program} plans set named --create --minute 1 --day 2`.split(' ');
     const env = { REDIS_URL: kit.server.url, OPS_AS: 'Carol' };
     expect((await runProgram(set, env)).code).toBe(0);
     expect((await runProgram([...set, '--hour', '2', '--as', 'Dave'], env)).code).toBe(0);
@@ -144,17 +136,7 @@ describe('the ops command without REDIS_URL', () => {
     // As a gateway does at its start.
     loadPrivateKey(undefined, directory.path);
     await using service = await startPetsService({ ...env });
-    const issue = [
-      'gateway/faces/command/main.ts',
-      'tokens',
-      'issue',
-      'billing',
-      '--ttl',
-      '60s',
-      '--as',
-      'Alice',
-      '--json',
-    ];
+    const issue = `${program} tokens issue billing --ttl 60s --as Alice --json`.split(' ');
     const withRedis = { ...env, REDIS_URL: server.url };
     const { code, stdout } = await runProgram(issue, withRedis);
     expect(code).toBe(0);

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -21,73 +21,64 @@ const flaky = (count: number) => `
     expect(1).toBe(1);
   });`;
 
+/** A folder with a configuration of Vitest that uses the reporter. */
+async function startProject(options: string) {
+  const directory = await temporaryDirectory();
+  onTestFinished(() => directory[Symbol.asyncDispose]());
+  const path = (name: string) => join(directory.path, name);
+  writeFileSync(
+    path('vitest.config.mts'),
+    `import { ClosingReporter } from ${JSON.stringify(reporter)};
+     export default { test: { root: import.meta.dirname, globals: true, ${options} reporters: [new ClosingReporter()] } };`,
+  );
+  const vitest = [join(root, 'node_modules/vitest/vitest.mjs'), 'run', '--config', path('vitest.config.mts')];
+  return {
+    path,
+    read: (name: string) => readFileSync(path(name), 'utf8'),
+    run(tests: string, failedFiles?: string) {
+      writeFileSync(path('flaky.test.js'), tests);
+      const env = {
+        ...process.env,
+        TEST_RETRIED: path('retried'),
+        TEST_FAILED_FILES: failedFiles,
+        VITEST: undefined,
+      };
+      return spawnSync(process.execPath, vitest, { cwd: directory.path, env, encoding: 'utf8' });
+    },
+  };
+}
+
 test.each([
   { count: 2, code: 0 },
   { count: 3, code: 1 },
 ])(
   '$count tests that need a retry are named with their first error; CI ends with $code',
   async ({ count, code }) => {
-    await using directory = await temporaryDirectory();
-    const path = (name: string) => join(directory.path, name);
-    writeFileSync(path('flaky.test.js'), flaky(count));
-    writeFileSync(
-      path('vitest.config.mts'),
-      `import { ClosingReporter } from ${JSON.stringify(reporter)};
-     export default { test: { root: import.meta.dirname, globals: true, retry: 1, reporters: [new ClosingReporter()] } };`,
-    );
-    const env = {
-      ...process.env,
-      TEST_RETRIED: path('retried'),
-      TEST_FAILED_FILES: undefined,
-      VITEST: undefined,
-    };
-    const vitest = [
-      join(root, 'node_modules/vitest/vitest.mjs'),
-      'run',
-      '--config',
-      path('vitest.config.mts'),
-    ];
-    const run = spawnSync(process.execPath, vitest, { cwd: directory.path, env, encoding: 'utf8' });
-    expect([run.status, run.stderr]).toEqual([0, '']);
+    const { path, read, run } = await startProject('retry: 1,');
+    const { status, stdout, stderr } = run(flaky(count));
+    expect([status, stderr]).toEqual([0, '']);
     const retried = Array.from(
       { length: count },
       (_, index) =>
         `retried 1x, passed: flaky.test.js > race ${index}\n  attempt 1: too early: expected 1 to be 2 // Object.is equality (line 6)\n`,
     ).join('');
-    expect(readFileSync(path('retried'), 'utf8')).toBe(retried);
-    expect(run.stdout).toContain(`${retried}skipped: no test\n`);
+    expect(read('retried')).toBe(retried);
+    expect(stdout).toContain(`${retried}skipped: no test\n`);
     const ci = spawnSync(join(root, '.ci/retries'), [path('retried')], { encoding: 'utf8' });
     expect([ci.status, ci.stdout]).toEqual([code, `retried tests: ${count} (at most 2 may be)\n${retried}`]);
   },
 );
 
 test('files in which something failed are named to run once more, and count as retried', async () => {
-  await using directory = await temporaryDirectory();
-  const path = (name: string) => join(directory.path, name);
-  const read = (name: string) => readFileSync(path(name), 'utf8');
-  writeFileSync(
-    path('vitest.config.mts'),
-    `import { ClosingReporter } from ${JSON.stringify(reporter)};
-     export default { test: { root: import.meta.dirname, globals: true, reporters: [new ClosingReporter()] } };`,
-  );
-  const env = {
-    ...process.env,
-    TEST_RETRIED: path('retried'),
-    TEST_FAILED_FILES: path('failed'),
-    VITEST: undefined,
-  };
-  const vitest = [join(root, 'node_modules/vitest/vitest.mjs'), 'run', '--config', path('vitest.config.mts')];
-  const statusOf = (tests: string) => {
-    writeFileSync(path('tests.test.js'), tests);
-    return spawnSync(process.execPath, vitest, { cwd: directory.path, env }).status;
-  };
+  const { path, read, run } = await startProject('');
+  const statusOf = (tests: string) => run(tests, path('failed')).status;
   const steady = "test('t', () => { expect(1).toBe(1); });";
   expect(statusOf(`beforeAll(() => { throw new Error('not ready'); }); ${steady}`)).toBe(1);
   expect(statusOf("test('t', () => { expect(1, 'wrong').toBe(2); });")).toBe(1);
-  expect(read('failed')).toBe('tests.test.js\n');
+  expect(read('failed')).toBe('flaky.test.js\n');
   const retried =
-    'retried 1x: tests.test.js\n  attempt 1: not ready\n' +
-    'retried 1x: tests.test.js\n  attempt 1: wrong: expected 1 to be 2 // Object.is equality\n';
+    'retried 1x: flaky.test.js\n  attempt 1: not ready\n' +
+    'retried 1x: flaky.test.js\n  attempt 1: wrong: expected 1 to be 2 // Object.is equality\n';
   expect(read('retried')).toBe(retried);
   expect(statusOf(steady)).toBe(0);
   expect([read('failed'), read('retried')]).toEqual(['', retried]);

@@ -194,15 +194,8 @@ describe('a Redis outage', { tags: ['redis-server'], timeout: 120_000 }, () => {
 
   test('Redis settings that may lose keys are logged at startup', async () => {
     expect(kit.gateway.output()).not.toMatch(/noeviction|appendonly/);
-    await kit.server.redis.config(
-      'SET',
-      'maxmemory',
-      '1gb',
-      'maxmemory-policy',
-      'allkeys-lru',
-      'appendonly',
-      'no',
-    );
+    const { redis } = kit.server;
+    await redis.config('SET', 'maxmemory', '1gb', 'maxmemory-policy', 'allkeys-lru', 'appendonly', 'no');
     await using gateway = await startGateway(kit.env);
     await expect.poll(gateway.output).toMatch(/"level":40.*maxmemory-policy is allkeys-lru/);
     await expect.poll(gateway.output).toMatch(/"level":40.*appendonly is off/);

@@ -43,12 +43,7 @@ describe('API keys and tokens after requests and ops commands of all kinds', onS
     await kit.redis.config('SET', 'slowlog-log-slower-than', 0, 'slowlog-max-len', 100_000);
     const { key } = await kit.issue({ minute: 3 });
     const { key: issued, id } = await kit.json<IssuedByOps>(
-      'keys',
-      'issue',
-      '--plan',
-      'free',
-      '--name',
-      'ACME',
+      ...'keys issue --plan free --name ACME'.split(' '),
     );
     const { key: rotated } = await kit.json<{ key: string }>('keys', 'rotate', id, '--grace', '1h');
     const unknown = generateApiKey();

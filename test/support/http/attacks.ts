@@ -237,6 +237,8 @@ const lines: Row[] = [
   ['the preface of HTTP/2', () => 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 400],
 ];
 
+const wordsOf = (text: string) => text.trim().split(/\s+/);
+
 const startLines: Row[] = [
   ['absolute form', line((d) => `GET http://x/v1/pets?mark=${d.mark} HTTP/1.1`), 200],
   [
@@ -257,63 +259,20 @@ const startLines: Row[] = [
   ['OPTIONS', line('OPTIONS /v1/pets HTTP/1.1'), 204],
   ['CONNECT', line('CONNECT x:80 HTTP/1.1'), 405],
   ['CONNECT to a path', line('CONNECT /v1/pets HTTP/1.1'), 405],
-  ...[
-    '//v1/pets',
-    '/v1/pets/',
-    '/../v1/pets',
-    '/v1%2fpets',
-    '/v1%2Fpets',
-    '/v1/pets/%31',
-    '/v1/p%65ts',
-    '/%76%31/pets',
-    '/v1/pets%3fx',
-    '/v1/pets%23',
-    '/v1/pets/%',
-    '/v1/pets/%zz',
-    '/v1/pets/%c0%ae%c0%ae',
-    '/v1/pets;x=1',
-    '/v1/pets/1;x',
-    '/v1\\pets',
-    '/V1/PETS',
-    '/v1/pets.json',
-    '/v1/pets%20',
-    '/v1/pets/+1',
-    '/v1/pets/-1',
-    '/v1/pets/1.0',
-    '/v1/pets/1e0',
-    '/v1/pets/99999999999999999999',
-    '/v1/pets/__proto__',
-    '/v1/pets/constructor',
-    '/livez',
-    '/readyz',
-    '/metrics',
-    '/v1/pets/%252e%252e%252freadyz',
-    '/.',
-    '/docs/../v1/pets',
-    '/docs/assets/../../gateway/platform/config/config.ts',
-  ].map((target): Row => [`the target ${target}`, line(`GET ${target} HTTP/1.1`), 404]),
-  ...[
-    '/v1//pets',
-    '/v1/pets//',
-    '/v1/pets/..;/pets',
-    '/v1/..;/v1/pets',
-    '/v1/x/../pets',
-    '/v1/./pets',
-    '/v1/../v1/pets',
-    '/v1/%2e%2e/v1/pets',
-    '/v1/pets%2f1',
-    '/v1/pets%00',
-    '/v1/pets/1%00',
-    '/v1/\\../pets',
-    '/v1/pets/1/../2',
-    '/v1/pets/%2e%2e%2fpets',
-    '/v1/pets/..%2f..%2freadyz',
-    '/v1/pets/..%5c..%5creadyz',
-    '/v1/pets/..\\..\\readyz',
-    '/v1/pets/..',
-    '/v1/pets/.',
-    '/v1/pets/%2e',
-  ].map((target): Row => [`the target ${target}`, line(`GET ${target} HTTP/1.1`), 400]),
+  ...wordsOf(String.raw`
+    //v1/pets /v1/pets/ /../v1/pets /v1%2fpets /v1%2Fpets /v1/pets/%31 /v1/p%65ts /%76%31/pets
+    /v1/pets%3fx /v1/pets%23 /v1/pets/% /v1/pets/%zz /v1/pets/%c0%ae%c0%ae /v1/pets;x=1 /v1/pets/1;x
+    /v1\pets /V1/PETS /v1/pets.json /v1/pets%20 /v1/pets/+1 /v1/pets/-1 /v1/pets/1.0 /v1/pets/1e0
+    /v1/pets/99999999999999999999 /v1/pets/__proto__ /v1/pets/constructor /livez /readyz /metrics
+    /v1/pets/%252e%252e%252freadyz /. /docs/../v1/pets
+    /docs/assets/../../gateway/platform/config/config.ts
+  `).map((target): Row => [`the target ${target}`, line(`GET ${target} HTTP/1.1`), 404]),
+  ...wordsOf(String.raw`
+    /v1//pets /v1/pets// /v1/pets/..;/pets /v1/..;/v1/pets /v1/x/../pets /v1/./pets /v1/../v1/pets
+    /v1/%2e%2e/v1/pets /v1/pets%2f1 /v1/pets%00 /v1/pets/1%00 /v1/\../pets /v1/pets/1/../2
+    /v1/pets/%2e%2e%2fpets /v1/pets/..%2f..%2freadyz /v1/pets/..%5c..%5creadyz /v1/pets/..\..\readyz
+    /v1/pets/.. /v1/pets/. /v1/pets/%2e
+  `).map((target): Row => [`the target ${target}`, line(`GET ${target} HTTP/1.1`), 400]),
   ['a target without a slash', line('GET v1/pets HTTP/1.1'), 400],
   ['backslashes alone', line('GET \\v1\\pets HTTP/1.1'), 400],
   ['a fragment', line((d) => `GET /v1/pets?mark=${d.mark}#/../x HTTP/1.1`), 400],

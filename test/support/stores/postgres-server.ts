@@ -51,17 +51,8 @@ export async function startPostgresServer(): Promise<PostgresServer> {
   let child: ChildProcess;
 
   async function query(sql: string): Promise<void> {
-    await run(join(programs ?? '', 'psql'), [
-      '-h',
-      '127.0.0.1',
-      '-p',
-      String(port),
-      '-U',
-      'test',
-      '-c',
-      sql,
-      'postgres',
-    ]);
+    const options = `-h 127.0.0.1 -p ${port} -U test`.split(' ');
+    await run(join(programs ?? '', 'psql'), [...options, '-c', sql, 'postgres']);
   }
 
   /** Each connection has its own process. The parent is signalled first, so that it forks no others. */

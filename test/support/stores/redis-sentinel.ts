@@ -22,16 +22,8 @@ const sentinelDelayMs = 200;
 /** Starts a master with two replicas, and three Sentinels that watch them. */
 export async function startRedisSentinels(): Promise<RedisSentinelServers> {
   await using stack = new AsyncDisposableStack();
-  const persistence = [
-    '--save',
-    '',
-    '--appendonly',
-    'yes',
-    '--appendfsync',
-    'no',
-    '--repl-diskless-sync-delay',
-    '0',
-  ];
+  const persistence = '--appendonly yes --appendfsync no --repl-diskless-sync-delay 0'.split(' ');
+  persistence.push('--save', '');
   const first = stack.use(await startRedisProcess(() => persistence));
   const servers = [first];
   for (let index = 0; index < 2; index += 1) {
