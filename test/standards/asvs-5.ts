@@ -244,7 +244,7 @@ export const asvs5: Standard = {
       '8.2.1',
       'functions need a permission',
       [
-        `${access}: $method $path is refused for a viewer`,
+        'console/operations: $name is refused to a viewer, and changes nothing',
         'gateway/scopes-and-costs: a key with a list of scopes may call their operations only, and is told which it lacks',
       ],
     ],
