@@ -114,7 +114,6 @@ describe('the API', { tags: ['redis-server', 'postgresql'] }, () => {
   test('200 and 201', async () => {
     await sendTo(gateway.url);
     contract.check('listPets', await send(url('/pets?limit=1'), { key }));
-    expect(contract.unseen()).not.toContain('createPet 201');
   });
 
   test('429 and 503 for a connection beyond a limit, and OPTIONS, which is not described, is answered', async () => {
@@ -153,7 +152,6 @@ describe('the API', { tags: ['redis-server', 'postgresql'] }, () => {
     contract.check('createPet', await postJson(url('/pets'), reader, { name: 'x', categoryId: 1 }));
     contract.check('listPets', await send(url('/pets'), { key: writer }));
     contract.check('getPet', await send(url('/pets/1'), { key: writer }));
-    expect(contract.unseen()).not.toContain('getPet 403');
   });
 
   test('400', async () => {
@@ -169,12 +167,10 @@ describe('the API', { tags: ['redis-server', 'postgresql'] }, () => {
     const ambiguous = await rawResponse(head('POST /v1/pets') + twice);
     contract.check('createPet', ambiguous);
     expect(ambiguous.text).toContain('Idempotency-Key must be given once');
-    expect(contract.unseen()).not.toContain('getPet 400');
   });
 
   test('401', async () => {
     await checkEach(({ method, path }) => send(url(path), { method }));
-    expect(contract.unseen()).not.toContain('getPet 401');
   });
 
   test('404', async () => {
@@ -182,12 +178,10 @@ describe('the API', { tags: ['redis-server', 'postgresql'] }, () => {
     contract.check('getPet', await send(url('/pets/abc'), { key }));
     const head = await send(url('/pets/999999'), { key, method: 'HEAD' });
     expect(head.header('Link')).toMatch(/, <http:[^<>]+\/docs#errors>; rel="help"$/);
-    expect(contract.unseen()).not.toContain('getPet 404');
   });
 
   test('408', async () => {
     await checkEach(({ method, path }) => rawResponse(head(`${method} /v1${path}`).slice(0, -1)));
-    expect(contract.unseen()).not.toContain('getPet 408');
   });
 
   test('413 and 415', async () => {
@@ -196,7 +190,6 @@ describe('the API', { tags: ['redis-server', 'postgresql'] }, () => {
     );
     contract.check('createPet', await postJson(url('/pets'), key, 'x'.repeat(1_100_000)));
     contract.check('createPet', await send(url('/pets'), { method: 'POST', key, body: 'name=Rex' }));
-    expect(contract.unseen()).not.toContain('createPet 415');
   });
 
   test('422 for an Idempotency-Key with another body, and 409 while the first request is in flight', async () => {
@@ -236,20 +229,17 @@ describe('the API', { tags: ['redis-server', 'postgresql'] }, () => {
     await checkEach(({ method, path }) =>
       rawResponse(`${head(`${method} /v1${path}`)}A: ${'a'.repeat(20_000)}\r\n\r\n`),
     );
-    expect(contract.unseen()).not.toContain('getPet 431');
   });
 
   test('429', async () => {
     const limited = await ops('keys', 'issue', '--plan', 'free', '--name', 'limited', '--minute', '1');
     await send(url('/pets'), { key: limited.key });
     await sendTo(gateway.url, limited.key);
-    expect(contract.unseen()).not.toContain('getPet 429');
   });
 
   test('504 while the pets service is paused, and 503 once it has stopped', async () => {
     const shortTimeoutGateway = await startGateway({
       ...env,
-
       PETS_SERVICE_URL: petsService.url,
       UPSTREAM_TIMEOUT_MS: '500',
     });
@@ -259,7 +249,6 @@ describe('the API', { tags: ['redis-server', 'postgresql'] }, () => {
     await shortTimeoutGateway[Symbol.asyncDispose]();
     await petsService.stop();
     await sendTo(gateway.url);
-    expect(contract.unseen()).not.toContain('getPet 503');
     petsService = await startPetsService({ ...env, PETS_SERVICE_PORT: String(petsService.port) });
     await expect.poll(async () => (await send(url('/pets'), { key })).status).toBe(200);
   });
@@ -271,7 +260,6 @@ describe('the API', { tags: ['redis-server', 'postgresql'] }, () => {
     await sendTo(other.url);
     await other[Symbol.asyncDispose]();
     await upstream[Symbol.asyncDispose]();
-    expect(contract.unseen()).not.toContain('getPet 502');
   });
 
   test('500 if a query fails, and 410 from the sunset on', async () => {
@@ -283,7 +271,6 @@ describe('the API', { tags: ['redis-server', 'postgresql'] }, () => {
     const pets = await servePets(new PrismaPGlite(database), { publicKey, now: () => clock });
     const other = await startGateway({
       ...env,
-
       PETS_SERVICE_URL: pets.url,
     });
     await sendTo(other.url);
@@ -293,7 +280,6 @@ describe('the API', { tags: ['redis-server', 'postgresql'] }, () => {
     expect(removed.json).toMatchObject({ code: 'endpoint_removed', status: 410 });
     await other[Symbol.asyncDispose]();
     await pets[Symbol.asyncDispose]();
-    expect(contract.unseen()).not.toContain('getPet 500');
   });
 
   test('getUsage: 200, 400, 401, 408, 413, 417, 431', async () => {
@@ -310,7 +296,6 @@ describe('the API', { tags: ['redis-server', 'postgresql'] }, () => {
     contract.check('getUsage', await rawResponse(large));
     contract.check('getUsage', await rawResponse(`${head('GET /v1/usage')}Expect: magic\r\n\r\n`));
     contract.check('getUsage', await rawResponse(`${head('GET /v1/usage')}A: ${'a'.repeat(20_000)}\r\n\r\n`));
-    expect(contract.unseen()).not.toContain('getUsage 431');
   });
 
   test('getUsage: 429 for an address without a valid key, 503 while Redis is unavailable', async () => {
@@ -321,7 +306,6 @@ describe('the API', { tags: ['redis-server', 'postgresql'] }, () => {
     const other = await startGateway({ ...env, REDIS_URL: `redis://127.0.0.1:${await freePort()}` });
     contract.check('getUsage', await send(`${other.url}/v1/usage`, { key }));
     await other[Symbol.asyncDispose]();
-    expect(contract.unseen()).not.toContain('getUsage 503');
   });
 
   test('every Link of a response, and every link in the description, leads somewhere', async () => {

@@ -7,9 +7,10 @@ import { alertsFile, rules } from '../support/checks/observability-files.ts';
 import { runPromtool } from '../support/kits/prometheus.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 
-/** A situation, its series by their names, the minute in which the alerts are looked at, and what the alert says if it fires. */
+/** A situation, its series by their names, the minute in which the alerts are looked at, and the alert if it fires. */
 type Situation = [name: string, series: Record<string, string>, at: number, fires?: Alert];
-type Alert = [labels: Record<string, string>, description: string];
+/** Its value as its description says it. */
+type Alert = [labels: Record<string, string>, value?: string];
 
 interface AlertTest {
   alert: string;
@@ -82,15 +83,6 @@ const slowness: Series = (segments, step) => {
   };
 };
 
-const failing = (share: string): Alert => [
-  job,
-  `${share} of the requests to gateway end with 5xx or are cut off; the objective is 0.1 %.`,
-];
-const slow = (share: string): Alert => [
-  job,
-  `${share} of the successful requests to gateway take longer than 0.25 s; the objective is 1 %.`,
-];
-
 /** After six good hours, so many in ten thousand for some minutes. */
 const afterGoodHours = (perMinute: number, minutes: number): Segment[] => [
   [0, 360],
@@ -100,19 +92,18 @@ const afterGoodHours = (perMinute: number, minutes: number): Segment[] => [
 /** The rate of an hour and of six hours: above, and a little below what fires. */
 const fastBurn = (
   series: Series,
-  says: typeof failing,
   hour: { above: number; share: string; below: number; mended: number },
   sixHours: { above: number; share: string; below: number },
 ): Situation[] => [
-  ['2 % of the budget of a month in an hour', series(afterGoodHours(hour.above, 10)), 370, says(hour.share)],
+  ['2 % of the budget of a month in an hour', series(afterGoodHours(hour.above, 10)), 370, [job, hour.share]],
   ['a little less in that hour', series(afterGoodHours(hour.below, 10)), 370],
   ['the same hour, but the cause is mended', series([...afterGoodHours(hour.mended, 10), [0, 6]]), 376],
-  ['5 % of the budget in six hours', series([[sixHours.above, 370]]), 370, says(sixHours.share)],
+  ['5 % of the budget in six hours', series([[sixHours.above, 370]]), 370, [job, sixHours.share]],
   ['a little less in six hours', series([[sixHours.below, 370]]), 370],
 ];
 
-const slowBurn = (series: Series, says: Alert, above: number, below: number): Situation[] => [
-  ['10 % of the budget in three days', series([[above, 4350]], 30), 4350, says],
+const slowBurn = (series: Series, share: string, above: number, below: number): Situation[] => [
+  ['10 % of the budget in three days', series([[above, 4350]], 30), 4350, [job, share]],
   ['a little less in three days', series([[below, 4350]], 30), 4350],
 ];
 
@@ -155,17 +146,11 @@ const invalid = (fields: number) => ({
   [`gateway_bad_settings{${source},key="gw:plan:pro"}`]: gauge(fields),
 });
 
-const noneReady = (service: string, count: number): Alert => [
-  { ...instance, service },
-  `gw-1:9090 finds none of ${count} instances of ${service} ready, so its requests get 503.`,
-];
-
 const alertTests: AlertTest[] = [
   {
     alert: 'GatewayErrorBudgetBurn',
     situations: fastBurn(
       failures,
-      failing,
       { above: 930, share: '1.55%', below: 850, mended: 1200 },
       { above: 61, share: '0.61%', below: 59 },
     ),
@@ -175,8 +160,8 @@ const alertTests: AlertTest[] = [
     severity: 'warning',
     step: 30,
     situations: [
-      ...slowBurn(failures, failing('0.11%'), 11, 9),
-      ['10 % of the budget in a day', inADay(365), 4440, failing('0.3042%')],
+      ...slowBurn(failures, '0.11%', 11, 9),
+      ['10 % of the budget in a day', inADay(365), 4440, [job, '0.3042%']],
       ['a little less in a day', inADay(355), 4440],
     ],
   },
@@ -184,7 +169,6 @@ const alertTests: AlertTest[] = [
     alert: 'GatewayLatencyBudgetBurn',
     situations: fastBurn(
       slowness,
-      slow,
       { above: 9000, share: '15%', below: 8500, mended: 9900 },
       { above: 610, share: '6.1%', below: 590 },
     ),
@@ -193,17 +177,12 @@ const alertTests: AlertTest[] = [
     alert: 'GatewayLatencyBudgetBurn',
     severity: 'warning',
     step: 30,
-    situations: slowBurn(slowness, slow('1.1%'), 110, 90),
+    situations: slowBurn(slowness, '1.1%', 110, 90),
   },
   {
     alert: 'GatewayMissing',
     situations: [
-      [
-        'no gateway for five minutes',
-        {},
-        6,
-        [{}, 'Prometheus has no metrics of any gateway, so that no other alert of the gateway can fire.'],
-      ],
+      ['no gateway for five minutes', {}, 6, [{}]],
       ['no gateway for four minutes', {}, 4],
       ['one of two gateways', gauges({ gateway_build_info: 1 }), 10],
     ],
@@ -215,10 +194,7 @@ const alertTests: AlertTest[] = [
         'one of two gateways',
         { ...gauges({ up: 0 }), [`up{${ofGateway(2)}}`]: gauge(1), ...running },
         3,
-        [
-          instance,
-          'Prometheus has had no metrics of gw-1:9090 for 2 minutes: it has crashed, hangs, or cannot be reached. Other gateways respond.',
-        ],
+        [instance],
       ],
       ['for a minute only', { ...gauges({ up: 0 }), ...running }, 1],
       ['what is no gateway', { 'up{job="other",instance="x:1"}': gauge(0), ...running }, 10],
@@ -227,15 +203,7 @@ const alertTests: AlertTest[] = [
   {
     alert: 'GatewayWithoutRedis',
     situations: [
-      [
-        'for a minute',
-        gauges({ gateway_local_mode: 1 }),
-        1,
-        [
-          instance,
-          'gateway_local_mode of gw-1:9090 is 1: it serves known API keys, limits them on its own, and refuses others with 503.',
-        ],
-      ],
+      ['for a minute', gauges({ gateway_local_mode: 1 }), 1, [instance, '1']],
       ['for less than a minute', gauges({ gateway_local_mode: 1 }), 0],
       ['with Redis', gauges({ gateway_local_mode: 0 }), 10],
     ],
@@ -247,10 +215,7 @@ const alertTests: AlertTest[] = [
         'as one process sees it',
         { ...gauges({ gateway_redis_emptied: 1 }), [`gateway_redis_emptied{${ofGateway(2)}}`]: gauge(0) },
         0,
-        [
-          job,
-          'Redis lacks the mark that it was set up. Requests of gateway with keys that it lacks get 503.',
-        ],
+        [job],
       ],
       ['as no process sees it', gauges({ gateway_redis_emptied: 0 }), 10],
     ],
@@ -262,14 +227,14 @@ const alertTests: AlertTest[] = [
         'none of two',
         { ...upstream('pets-service', 'a', 0), ...upstream('pets-service', 'b', 0) },
         2,
-        noneReady('pets-service', 2),
+        [{ ...instance, service: 'pets-service' }, '2'],
       ],
       ['one of two', { ...upstream('pets-service', 'a', 0), ...upstream('pets-service', 'b', 1) }, 20],
       [
         'one of one, while another service is ready',
         { ...upstream('pets-service', 'a', 1), ...upstream('orders', 'b', 0) },
         2,
-        noneReady('orders', 1),
+        [{ ...instance, service: 'orders' }, '1'],
       ],
     ],
   },
@@ -285,10 +250,7 @@ const alertTests: AlertTest[] = [
           ...upstream('pets', 'b', 1, 2),
         },
         3,
-        [
-          { ...job, service: 'pets', upstream: 'http://a' },
-          'No gateway of gateway finds http://a ready (2 of them look). Its requests go to the other instances.',
-        ],
+        [{ ...job, service: 'pets', upstream: 'http://a' }, '2'],
       ],
       [
         'one that a gateway still finds ready',
@@ -305,15 +267,7 @@ const alertTests: AlertTest[] = [
   {
     alert: 'GatewayInvalidSettings',
     situations: [
-      [
-        'one field for five minutes',
-        invalid(1),
-        5,
-        [
-          { ...job, key: 'gw:plan:pro' },
-          'gw:plan:pro has 1 invalid or missing fields. The last valid values stay in force; keys that need values which no gateway has get 503.',
-        ],
-      ],
+      ['one field for five minutes', invalid(1), 5, [{ ...job, key: 'gw:plan:pro' }, '1']],
       ['one field for four minutes', invalid(1), 4],
       ['none', invalid(0), 20],
     ],
@@ -321,42 +275,21 @@ const alertTests: AlertTest[] = [
   {
     alert: 'GatewayWorkersRestarting',
     situations: [
-      [
-        'three in a quarter of an hour',
-        restarts('0+0x5 1+0x4 2+0x4 3+0x15'),
-        16,
-        [instance, 'gw-1:9090 has replaced 3 workers in 15 minutes. Requests in flight in them were lost.'],
-      ],
+      ['three in a quarter of an hour', restarts('0+0x5 1+0x4 2+0x4 3+0x15'), 16, [instance, '3']],
       ['two', restarts('0+0x5 1+0x4 2+0x19'), 16],
     ],
   },
   {
     alert: 'GatewayConnectionsRefused',
     situations: [
-      [
-        'fifteen in five minutes, and on',
-        refused(3),
-        15,
-        [
-          { ...instance, limit: 'total' },
-          'gw-1:9090 has refused 15 connections in 5 minutes because of the limit "total".',
-        ],
-      ],
+      ['fifteen in five minutes, and on', refused(3), 15, [{ ...instance, limit: 'total' }, '15']],
       ['ten in five minutes, and on', refused(2), 15],
     ],
   },
   {
     alert: 'GatewayRedisNearlyFull',
     situations: [
-      [
-        '91 %',
-        memory(910),
-        6,
-        [
-          job,
-          'Redis of gateway uses 91% of its memory. When it is full it refuses writes, and gateways work without it.',
-        ],
-      ],
+      ['91 %', memory(910), 6, [job, '91%']],
       ['90 %', memory(900), 20],
       ['unknown', memory(0, 0), 20],
     ],
@@ -364,12 +297,7 @@ const alertTests: AlertTest[] = [
   {
     alert: 'GatewayWebhookDisabled',
     situations: [
-      [
-        'one of two gateways says so',
-        disabledWebhooks([0, 1]),
-        5,
-        [job, '1 webhooks of gateway get no events: they have failed for 24 hours, or are gone.'],
-      ],
+      ['one of two gateways says so', disabledWebhooks([0, 1]), 5, [job, '1']],
       ['none', disabledWebhooks([0, 0]), 5],
     ],
   },
@@ -380,7 +308,7 @@ const alertTests: AlertTest[] = [
         'a hundred a minute without a valid key, and 560 over the limit of their address',
         flood(100, 560),
         15,
-        [job, '11 requests a second to gateway have no valid key and are refused.'],
+        [job, '11'],
       ],
       ['ten a second', flood(100, 500), 20],
       ['keys over their limits', flood(0, 0, 6000), 20],
@@ -390,9 +318,11 @@ const alertTests: AlertTest[] = [
 
 const alerts = rules.flatMap(({ alert, ...rule }) => (alert === undefined ? [] : [{ alert, ...rule }]));
 
-/** Fills in the labels of an alert, as Prometheus does. */
-const withLabels = (text: string, labels: Record<string, string>) =>
-  text.replaceAll(/\{\{ \$labels\.(\w+) \}\}/g, (_all, name: string) => labels[name] ?? '');
+/** Fills in the labels and the value of an alert, as Prometheus does. */
+const filled = (text: string | undefined, [labels, value = '']: Alert) =>
+  text
+    ?.replaceAll(/\{\{ \$labels\.(\w+) \}\}/g, (_all, name: string) => labels[name] ?? '')
+    .replaceAll(/\{\{ \$value( \| \w+)? \}\}/g, value);
 
 describe('the alerts for Prometheus', { tags: ['prometheus'] }, () => {
   test('are a valid file of rules', () => {
@@ -422,12 +352,12 @@ describe('the alerts for Prometheus', { tags: ['prometheus'] }, () => {
           (other.alert === alert && other.expr === rule?.expr) ||
           (other.record !== undefined && rule?.expr.includes(other.record)),
       );
-      const expected = (...[labels, description]: Alert) => ({
-        exp_labels: { ...labels, ...rule?.labels },
+      const expected = (alert: Alert) => ({
+        exp_labels: { ...alert[0], ...rule?.labels },
         exp_annotations: {
           ...rule?.annotations,
-          summary: withLabels(rule?.annotations?.['summary'] ?? '', labels),
-          description,
+          summary: filled(rule?.annotations?.['summary'], alert),
+          description: filled(rule?.annotations?.['description'], alert),
         },
       });
       await using directory = await temporaryDirectory();
@@ -443,7 +373,7 @@ describe('the alerts for Prometheus', { tags: ['prometheus'] }, () => {
             {
               eval_time: `${at}m`,
               alertname: alert,
-              exp_alerts: fires === undefined ? [] : [expected(...fires)],
+              exp_alerts: fires === undefined ? [] : [expected(fires)],
             },
           ],
         })),

@@ -49,33 +49,33 @@ describe('HTTP protocol errors and edge cases', () => {
   });
 
   const authorized = () => `Authorization: Bearer ${key}\r\nConnection: close\r\n`;
-  const keyLimitHeader = /^X-RateLimit-Limit: 1000$/m;
-
-  test('HTTP/1.1 without Host gets 400 with the rate limit headers of the key', async () => {
-    const response = await raw(`GET /v1/pets HTTP/1.1\r\n${authorized()}\r\n`);
-    expectError(response, 400, 'bad_request');
-    expect(response.headers).toMatch(keyLimitHeader);
-  });
-
-  test('an unsupported Expect gets 417 with the rate limit headers of the key', async () => {
-    const response = await raw(`GET /v1/pets HTTP/1.1\r\nHost: x\r\nExpect: magic\r\n${authorized()}\r\n`);
-    expectError(response, 417, 'bad_request');
-    expect(response.headers).toMatch(keyLimitHeader);
-  });
-
   const post = (headers: string) =>
     `POST /v1/pets HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${headers}`;
 
-  test('a body that does not arrive in time gets 408 with the rate limit headers of the key', async () => {
-    const response = await raw(`${post(authorized())}Content-Length: 10\r\n\r\n{"a"`);
-    expectError(response, 408, 'request_timeout');
-    expect(response.headers).toMatch(keyLimitHeader);
-  });
-
-  test('an invalid chunk gets 400 with the rate limit headers of the key', async () => {
-    const response = await raw(`${post(authorized())}Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\nxyz\r\n`);
-    expectError(response, 400, 'bad_request');
-    expect(response.headers).toMatch(keyLimitHeader);
+  test.each<[what: string, request: () => string, status: number, code: string]>([
+    ['HTTP/1.1 without Host', () => `GET /v1/pets HTTP/1.1\r\n${authorized()}\r\n`, 400, 'bad_request'],
+    [
+      'an unsupported Expect',
+      () => `GET /v1/pets HTTP/1.1\r\nHost: x\r\nExpect: magic\r\n${authorized()}\r\n`,
+      417,
+      'bad_request',
+    ],
+    [
+      'a body that does not arrive in time',
+      () => `${post(authorized())}Content-Length: 10\r\n\r\n{"a"`,
+      408,
+      'request_timeout',
+    ],
+    [
+      'an invalid chunk',
+      () => `${post(authorized())}Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\nxyz\r\n`,
+      400,
+      'bad_request',
+    ],
+  ])('%s is refused with the rate limit headers of the key', async (_what, request, status, code) => {
+    const response = await raw(request());
+    expectError(response, status, code);
+    expect(response.headers).toMatch(/^X-RateLimit-Limit: 1000$/m);
   });
 
   test('a Content-Length over the limit gets 413 before the body is sent', async () => {
@@ -236,6 +236,7 @@ describe('paths and methods', () => {
     ['PUT', '/v1/pets', 'GET, HEAD, POST, OPTIONS'],
     ['DELETE', '/v1/pets/1', 'GET, HEAD, OPTIONS'],
     ['POST', '/v1/pets/1', 'GET, HEAD, OPTIONS'],
+    ['POST', '/v1/usage', 'GET, HEAD, OPTIONS'],
     ['TRACE', '/v1/pets', 'GET, HEAD, POST, OPTIONS'],
   ])('%s %s gets 401 without a key, and 405 with one', async (method, path, allow) => {
     expect((await send(kit.gateway.url + path, { method })).status).toBe(401);

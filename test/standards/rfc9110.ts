@@ -41,7 +41,7 @@ export const rfc9110: Standard = {
       '7.2',
       'a request has one valid Host',
       [
-        `${edge}: HTTP/1.1 without Host gets 400 with the rate limit headers of the key`,
+        `${edge}: %s is refused with the rate limit headers of the key`,
         'gateway/public-address: the Host %s is refused',
       ],
     ],
@@ -216,7 +216,7 @@ export const rfc9110: Standard = {
     [
       '15.5.18',
       '417 is for an Expect that cannot be met',
-      `${edge}: an unsupported Expect gets 417 with the rate limit headers of the key`,
+      `${edge}: %s is refused with the rate limit headers of the key`,
     ],
     [
       '15.6.3',

@@ -1,11 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { errorCodes as gatewayCodes } from '../../../../../gateway/errors.ts';
 import { headingId } from '../../../../../gateway/faces/docs/browser/heading-id.ts';
 import { loadDocs } from '../../../../../gateway/faces/docs/docs.ts';
 import { headingsOf } from '../../../../../gateway/faces/docs/markdown.ts';
 import { loadApiDescription } from '../../../../../gateway/upstream/api-description.ts';
-import { errorCodes as petsCodes } from '../../../../../pets-service/errors.ts';
 
 const api = loadApiDescription();
 const docs = loadDocs(api);
@@ -14,15 +12,6 @@ const textAt = (path: string) => docs.find(path)?.text ?? '';
 const idsOf = (html: string) => Array.from(html.matchAll(/ id="([^"]+)"/g), ([, id = '']) => id);
 const addressesOf = (html: string) =>
   Array.from(html.matchAll(/ (?:href|src)="([^"]+)"/g), ([, address = '']) => address);
-
-test('the guide has an anchor for every error code, and for no other', () => {
-  const [, errors = ''] = textAt('/docs').split(' id="errors"');
-  expect(
-    idsOf(errors)
-      .filter((id) => id !== 'main')
-      .toSorted(),
-  ).toEqual([...new Set([...gatewayCodes, ...petsCodes])].toSorted());
-});
 
 test('support is where the operator says, and nowhere else', () => {
   const contactAt = (supportUrl?: string) => {
