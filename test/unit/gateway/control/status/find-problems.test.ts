@@ -111,9 +111,10 @@ const facts = ({
 });
 
 const found = (given: Parameters<typeof facts>[0]) => findProblems(facts(given));
-const withGateway = (changes: Partial<FleetGateway>) => found({ fleet: { gateways: [gateway(changes)] } });
-const withRedis = (changes: Partial<RedisServerStatus>) =>
-  found({ redis: { available: true, servers: [redisServer(changes)] } });
+const withGateway = (changes: Partial<FleetGateway>) => ({ fleet: { gateways: [gateway(changes)] } });
+const withServer = (changes: Partial<RedisServerStatus>) => ({
+  redis: { available: true as const, servers: [redisServer(changes)] },
+});
 
 test('a fleet in which all is well has no problems', () => {
   expect(findProblems(facts())).toEqual([]);
@@ -147,7 +148,7 @@ test('one stall of Redis is one notice, however many gateways and processes it h
     ...processes(3, { from: ago(9), to: null }),
     ...processes(1, { from: ago(9), to: ago(3) }),
   ];
-  expect(withGateway({ workers: 4, processes: lasting })).toMatchObject([
+  expect(found(withGateway({ workers: 4, processes: lasting }))).toMatchObject([
     { severity: 'critical', detail: expect.stringContaining(`from ${ago(9)}, which goes on.`) as string },
   ]);
 });
@@ -160,178 +161,135 @@ function headingsOf(document: string): string[] {
   return Array.from(text.matchAll(/^#+ (.+)$/gm), ([, heading = '']) => heading);
 }
 
-/** One of each kind. */
-const invalidSettings = [
-  {
-    key: 'gw:plan:pro',
-    issues: ['minute is not a whole number from 1 to 1000000000'],
-    stored: { minute: 'plenty', day: '10000' },
-    processes: 1,
-    withoutValues: 0,
-  },
+const invalidPro = {
+  key: 'gw:plan:pro',
+  issues: ['minute is not a whole number from 1 to 1000000000'],
+  stored: { minute: 'plenty', day: '10000' },
+  processes: 1,
+  withoutValues: 0,
+};
+const invalidGold = { ...invalidPro, key: 'gw:plan:gold', stored: {}, processes: 2, withoutValues: 2 };
+
+const pets = upstream('http://pets:3001', 'pets-service', { ready: 1 });
+const petsDown = upstream('http://pets:3001', 'pets-service', { down: 1 });
+const ordersDown = upstream('http://orders:3003', 'orders', { down: 1 });
+const twoPets = [
+  upstream('http://a:3001', 'pets-service', { ready: 3 }),
+  upstream('http://b:3001', 'pets-service', { ready: 1, down: 2 }),
 ];
 
-const kinds: [title: string, Problem['severity'], says: string, Problem[]][] = [
-  ['Redis is unavailable', 'critical', ago(5), found({ redis: { available: false, since: ago(5) } })],
-  [
-    'Redis came back empty',
-    'critical',
-    'gw:set-up', // Its settings are gone, too.
-    found({
-      fleet: { gateways: [gateway({ processes: [fleetProcess({ redisEmptied: true })] })], invalidSettings },
-    }),
-  ],
-  [
-    'Redis is nearly full',
-    'warning',
-    '91 % of its memory',
-    withRedis({ memory: { usedBytes: 91, limitBytes: 100 } }),
-  ],
-  ['Redis has evicted keys', 'critical', '7 keys', withRedis({ evictedKeys: 7 })],
-  [
-    'Redis keeps no append-only file',
-    'warning',
-    'redis:6379 has appendonly off',
-    withRedis({ appendOnly: false }),
-  ],
-  ['Redis is slow', 'warning', '40 ms', found({ recent: recent({ redisP99Ms: 40 }) })],
-  ['Redis is read only', 'critical', 'redis:6379 is a replica', withRedis({ role: 'slave' })],
-  [
-    'No instance of pets-service is ready',
-    'critical',
-    'http://pets:3001 is down and ejected',
-    found({
-      upstreams: [upstream('http://pets:3001', 'pets-service', { down: 1 })],
-    }),
-  ],
-  [
-    'No instance of orders is ready',
-    'critical',
-    'http://orders:3003 is down and ejected',
-    found({
-      upstreams: [
-        upstream('http://pets:3001', 'pets-service', { ready: 1 }),
-        upstream('http://orders:3003', 'orders', { down: 1 }),
-      ],
-    }),
-  ],
-  [
-    'Upstream http://b:3001 is down and ejected',
-    'warning',
-    'for 2 gateway processes',
-    found({
-      upstreams: [
-        upstream('http://a:3001', 'pets-service', { ready: 3 }),
-        upstream('http://b:3001', 'pets-service', { ready: 1, down: 2 }),
-      ],
-    }),
-  ],
-  ['No gateway is running', 'critical', 'on this Redis', found({ fleet: { gateways: [] } })],
-  [
-    'Gateway gw-1 (10.0.0.1:9090) is not seen',
-    'warning',
-    '12 s ago',
-    found({
-      fleet: {
-        gateways: [
-          gateway({ id: 'other', host: 'gw-2' }),
-          gateway({
-            state: 'not_seen',
-            processes: [fleetProcess({ state: 'not_seen', seenAt: new Date(nowMs - 12_000).toISOString() })],
-          }),
-        ],
-      },
-    }),
-  ],
-  [
-    'Gateway gw-1 (10.0.0.1:9090) runs 1 of 2 workers',
-    'warning',
-    'hang, or cannot start',
-    withGateway({ state: 'incomplete', workers: 2 }),
-  ],
-  [
-    'Workers exit or hang',
-    'warning',
-    '3 workers in 15 minutes',
-    withGateway({ restartedAt: [ago(30), ago(20), ago(10)] }),
-  ],
-  [
-    'The setting gw:plan:pro in Redis is invalid',
-    'warning',
-    'it is "plenty". 1 gateway process keeps the last valid values.',
-    found({ fleet: { invalidSettings } }),
-  ],
-  [
-    'The setting gw:plan:gold in Redis is invalid',
-    'critical',
-    '2 of 2 gateway processes have no values: API keys that need them get 503.',
-    found({
-      fleet: {
-        invalidSettings: [
-          { key: 'gw:plan:gold', issues: ['minute is missing'], stored: {}, processes: 2, withoutValues: 2 },
-        ],
-      },
-    }),
-  ],
-  [
-    'A webhook is disabled',
-    'warning',
-    'wh_1 gets no events any more: every attempt has failed for 24 hours.',
-    found({
-      fleet: { disabledWebhooks: [{ id: 'wh_1', disabledBecause: 'every attempt has failed for 24 hours' }] },
-    }),
-  ],
-  [
-    'Many requests fail',
-    'critical',
-    '2 % of the requests of the last minute',
-    found({ recent: recent({ byStatus: { '2xx': 4900, '5xx': 90, cut_off: 10 } }) }),
-  ],
-  ['Requests are slow', 'warning', '400 ms', found({ recent: recent({ latencyMs: { p50: 1, p99: 400 } }) })],
-  [
-    'Many requests are refused',
-    'notice',
-    '33.3 % of the requests with a valid key got 429',
-    found({ recent: recent({ refused: 300, withoutKey: 100 }) }),
-  ],
-  [
-    'Many requests without a valid key are refused',
-    'warning',
-    '11 requests a second had no valid key',
-    found({ recent: recent({ withoutKey: 660 }) }),
-  ],
-  ['Many keys are being banned', 'warning', '12 bans', found({ recent: recent({ bans: 12 }) })],
+const emptied = [gateway({ processes: [fleetProcess({ redisEmptied: true })] })];
+const notSeen = fleetProcess({ state: 'not_seen', seenAt: new Date(nowMs - 12_000).toISOString() });
+const oneNotSeen = [
+  gateway({ id: 'other', host: 'gw-2' }),
+  gateway({ state: 'not_seen', processes: [notSeen] }),
 ];
+const failing = { '2xx': 4900, '5xx': 90, cut_off: 10 };
+const disabledBecause = 'every attempt has failed for 24 hours';
 
-describe.each(kinds)('"%s"', (title, severity, says, problems) => {
-  test('is found, says what and what to do', () => {
-    expect(problems).toHaveLength(1);
-    expect(problems[0]).toMatchObject({ title, severity });
-    expect(problems[0]?.detail).toContain(says);
-    expect(problems[0]?.advice).not.toBe('');
-  });
+type Given = Parameters<typeof facts>[0];
+/** One of each kind: title, what its detail says, and facts. */
+const kinds: Record<Problem['severity'], [title: string, says: string, given: Given][]> = {
+  critical: [
+    ['Redis is unavailable', ago(5), { redis: { available: false, since: ago(5) } }],
+    // Its settings are gone, too.
+    ['Redis came back empty', 'gw:set-up', { fleet: { gateways: emptied, invalidSettings: [invalidPro] } }],
+    ['Redis has evicted keys', '7 keys', withServer({ evictedKeys: 7 })],
+    ['Redis is read only', 'redis:6379 is a replica', withServer({ role: 'slave' })],
+    [
+      'No instance of pets-service is ready',
+      'http://pets:3001 is down and ejected',
+      { upstreams: [petsDown] },
+    ],
+    [
+      'No instance of orders is ready',
+      'http://orders:3003 is down and ejected',
+      { upstreams: [pets, ordersDown] },
+    ],
+    ['No gateway is running', 'on this Redis', { fleet: { gateways: [] } }],
+    [
+      'The setting gw:plan:gold in Redis is invalid',
+      '2 of 2 gateway processes have no values: API keys that need them get 503.',
+      { fleet: { invalidSettings: [invalidGold] } },
+    ],
+    [
+      'Many requests fail',
+      '2 % of the requests of the last minute',
+      { recent: recent({ byStatus: failing }) },
+    ],
+  ],
+  warning: [
+    [
+      'Redis is nearly full',
+      '91 % of its memory',
+      withServer({ memory: { usedBytes: 91, limitBytes: 100 } }),
+    ],
+    ['Redis keeps no append-only file', 'redis:6379 has appendonly off', withServer({ appendOnly: false })],
+    ['Redis is slow', '40 ms', { recent: recent({ redisP99Ms: 40 }) }],
+    ['Upstream http://b:3001 is down and ejected', 'for 2 gateway processes', { upstreams: twoPets }],
+    ['Gateway gw-1 (10.0.0.1:9090) is not seen', '12 s ago', { fleet: { gateways: oneNotSeen } }],
+    [
+      'Gateway gw-1 (10.0.0.1:9090) runs 1 of 2 workers',
+      'hang, or cannot start',
+      withGateway({ state: 'incomplete', workers: 2 }),
+    ],
+    [
+      'Workers exit or hang',
+      '3 workers in 15 minutes',
+      withGateway({ restartedAt: [ago(30), ago(20), ago(10)] }),
+    ],
+    [
+      'The setting gw:plan:pro in Redis is invalid',
+      'it is "plenty". 1 gateway process keeps the last valid values.',
+      { fleet: { invalidSettings: [invalidPro] } },
+    ],
+    [
+      'A webhook is disabled',
+      `wh_1 gets no events any more: ${disabledBecause}.`,
+      { fleet: { disabledWebhooks: [{ id: 'wh_1', disabledBecause }] } },
+    ],
+    ['Requests are slow', '400 ms', { recent: recent({ latencyMs: { p50: 1, p99: 400 } }) }],
+    [
+      'Many requests without a valid key are refused',
+      '11 requests a second had no valid key',
+      { recent: recent({ withoutKey: 660 }) },
+    ],
+    ['Many keys are being banned', '12 bans', { recent: recent({ bans: 12 }) }],
+  ],
+  notice: [
+    [
+      'Many requests are refused',
+      '33.3 % of the requests with a valid key got 429',
+      { recent: recent({ refused: 300, withoutKey: 100 }) },
+    ],
+  ],
+};
 
-  test('leads to a page of the console, or to a heading that there is', () => {
-    const link = problems[0]?.link;
-    const leads =
-      link !== undefined &&
-      ('page' in link ? link.page.startsWith('/console/') : headingsOf(link.document).includes(link.heading));
-    expect(leads).toBe(true);
-  });
+const rows = Object.entries(kinds).flatMap(([severity, of]) =>
+  of.map(([title, says, given]) => ({ title, severity, says, given })),
+);
+
+test.each(rows)('"$title" is found, says what and what to do, and leads to where there is more', (row) => {
+  const { title, severity, says, given } = row;
+  const [problem, ...others] = found(given);
+  expect(others).toEqual([]);
+  expect(problem).toMatchObject({ title, severity, detail: expect.stringContaining(says) as string });
+  expect(problem?.advice).not.toBe('');
+  const link = problem?.link ?? { page: '' };
+  const leads =
+    'page' in link ? link.page.startsWith('/console/') : headingsOf(link.document).includes(link.heading);
+  expect(leads).toBe(true);
 });
 
 test('a private Redis in memory only is for information', () => {
-  const problems = found({
-    redis: { available: true, servers: [redisServer({ appendOnly: false })] },
-    redisIsPrivate: true,
-  });
+  const problems = found({ ...withServer({ appendOnly: false }), redisIsPrivate: true });
   expect(problems).toMatchObject([{ severity: 'notice', title: 'Redis keeps no append-only file' }]);
 });
 
 test('the most severe problem is the first', () => {
   const problems = found({
-    redis: { available: true, servers: [redisServer({ evictedKeys: 1, appendOnly: false })] },
-    fleet: { gateways: [gateway({ restartedAt: [ago(10)] })] },
+    ...withServer({ evictedKeys: 1, appendOnly: false }),
+    ...withGateway({ restartedAt: [ago(10)] }),
   });
   expect(problems.map(({ severity }) => severity)).toEqual(['critical', 'warning', 'notice']);
 });
@@ -357,12 +315,7 @@ describe('no problem is', () => {
     ],
     [
       'a Redis that does not tell',
-      {
-        redis: {
-          available: true,
-          servers: [redisServer({ memory: null, appendOnly: null, evictedKeys: null, latencyMs: null })],
-        },
-      },
+      withServer({ memory: null, appendOnly: null, evictedKeys: null, latencyMs: null }),
     ],
   ] satisfies [string, Parameters<typeof facts>[0]][])('%s', (_, given) => {
     expect(found(given)).toEqual([]);
