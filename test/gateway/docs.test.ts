@@ -81,4 +81,49 @@ describe('the public documentation', () => {
     expect((await usedOf()).minute.used).toBe(0);
     expect(await limitOf()).toBe(before);
   });
+
+  describe('/openapi.json', () => {
+    const path = '/openapi.json';
+
+    test.each(['', 'br, gzip', 'identity', 'br;q=0, gzip;q=0', 'identity;q=0'])(
+      'with Accept-Encoding: %s is the text as it is',
+      async (accepted) => {
+        const response = await get(path, accepted === '' ? {} : { 'accept-encoding': accepted });
+        expect(response.status).toBe(200);
+        expect(response.headers).toMatchObject({
+          'content-length': String(Buffer.byteLength(response.text)),
+          'content-type': 'application/json; charset=utf-8',
+        });
+        expect(response.header('Content-Encoding')).toBeUndefined();
+        expect(response.header('X-RateLimit-Limit')).toBeUndefined();
+        expect(response.json).toMatchObject({ openapi: '3.1.1' });
+      },
+    );
+
+    test('is not sent again to a client that has it, and is to one that has another version', async () => {
+      const tag = (await get(path)).header('ETag') ?? '';
+      expect(tag).toMatch(/^"[^"]{20,}"$/);
+      for (const condition of [tag, `W/${tag}`, `"other", ${tag}`, '*']) {
+        const response = await get(path, { 'if-none-match': condition });
+        expect(response).toMatchObject({ status: 304, text: '' });
+        expect(response.headers).toMatchObject({
+          etag: tag,
+          'cache-control': 'private, max-age=300',
+          'access-control-allow-origin': '*',
+        });
+        expect(response.header('Content-Type')).toBeUndefined();
+      }
+      for (const condition of ['"other"', 'W/"other"', tag.replaceAll('"', '')])
+        expect((await get(path, { 'if-none-match': condition })).status).toBe(200);
+    });
+
+    test('has the headers of GET for HEAD', async () => {
+      const [whole, head] = [await get(path), await get(path, {}, 'HEAD')];
+      expect(head).toMatchObject({ status: 200, text: '' });
+      for (const name of ['etag', 'content-length', 'content-type'])
+        expect(head.headers[name]).toBe(whole.headers[name]);
+      const current = { 'if-none-match': String(whole.headers['etag']) };
+      expect((await get(path, current, 'HEAD')).status).toBe(304);
+    });
+  });
 });

@@ -144,7 +144,7 @@ export const asvs5: Standard = {
       'content has its type, with its charset',
       [
         'security/request-smuggling.slow: each response reaches the client of its request',
-        'gateway/description: Accept-Encoding: %s gets the text as it is',
+        'gateway/docs: with Accept-Encoding: %s is the text as it is',
       ],
     ],
     [

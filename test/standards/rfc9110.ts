@@ -70,7 +70,7 @@ export const rfc9110: Standard = {
     [
       '8.4',
       'the coding of content is named, and one that the client accepts',
-      'gateway/description: Accept-Encoding: %s gets the text as it is',
+      'gateway/docs: with Accept-Encoding: %s is the text as it is',
     ],
     [
       '8.6',
@@ -208,11 +208,7 @@ export const rfc9110: Standard = {
       '413 is for a body that is too large',
       `${edge}: a Content-Length over the limit gets 413 before the body is sent`,
     ],
-    [
-      '15.5.16',
-      '415 is for a type that is not supported',
-      'pets-service/pets-api: the content type %j gets 415',
-    ],
+    ['15.5.16', '415 is for a type that is not supported', 'pets-service/pets-api: a body with %j: %s'],
     [
       '15.5.18',
       '417 is for an Expect that cannot be met',

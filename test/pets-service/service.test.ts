@@ -2,7 +2,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { beforeAll, expect, test } from 'vitest';
 import { issueServiceToken, loadPrivateKey } from '../../gateway/upstream/internal-token.ts';
 import { recordSecrets } from '../support/checks/evidence.ts';
-import { postJson, send } from '../support/http/http.ts';
+import { postJson, send, sendRaw } from '../support/http/http.ts';
 import { startPetsService } from '../support/kits/service.ts';
 import { shared } from '../support/kits/shared.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
@@ -80,3 +80,18 @@ test('a caller cannot add labels: other paths, methods and names share one', asy
   const { text } = await send(`${service.url}/metrics`);
   expect(text).not.toMatch(/invented|subject-|PROPFIND/);
 });
+
+test.each([
+  ['a valid request', undefined, 'application/json', [100, 201]],
+  ['one without a valid token', 'x', 'application/json', [401]],
+  ['one with a media type other than JSON', undefined, 'text/plain', [415]],
+])(
+  '100 Continue precedes the response to %s only if its body is wanted',
+  async (_what, key, type, statuses) => {
+    const head = `POST /v1/pets HTTP/1.1\r\nHost: pets\r\nAuthorization: Bearer ${key ?? token}\r\nContent-Type: ${type}\r\n`;
+    const body = '{"name":"Held back","categoryId":1}';
+    const rest = `Content-Length: ${body.length}\r\nExpect: 100-continue\r\nConnection: close\r\n\r\n${body}`;
+    const responses = (await sendRaw(service.port, head + rest)).matchAll(/^HTTP\/1\.1 (\d+)/gm);
+    expect(Array.from(responses, ([, status]) => Number(status))).toEqual(statuses);
+  },
+);
