@@ -42,10 +42,11 @@ export function columnsOf(fields: RecordFields): object {
   );
 }
 
-/** Fields of a CSV. Texts are added to a list of fields, and so to the end of a line. */
-export function csvOf<Name extends string>(names: readonly Name[], fields: RecordFields): Name[] {
-  const isText = (name: string) => fields[name]?.kind === 'text';
-  return [...names.filter((name) => !isText(name)), ...names.filter(isText)];
+/** Fields of a CSV, of which columns are never moved. @param first those that it had at first, in their order; others come after them */
+export function csvOf<Name extends string>(names: readonly Name[], first: string): Name[] {
+  const order = first.split(' ');
+  const rank = (name: string) => (order.includes(name) ? order.indexOf(name) : order.length);
+  return names.toSorted((one, other) => rank(one) - rank(other));
 }
 
 /** A record after a change: undefined leaves a field as it is, null removes it. */

@@ -57,6 +57,9 @@ const shown = {
   shows: readCustomerDetail,
 };
 
+const csvOrder =
+  'id name plan minute hour day month state suspendedAt createdAt keys rev contact notes reference';
+
 /** Customers, whose keys share a plan, limits and what is used of them. */
 export const customerOperations = [
   list({
@@ -86,7 +89,7 @@ export const customerOperations = [
         KEYS: 'keys',
         CREATED: 'createdAt',
       },
-      csv: csvOf(customerViewSchema.keyof().options, customerFields),
+      csv: csvOf(customerViewSchema.keyof().options, csvOrder),
     },
     summary: 'Customers, newest first',
     description: `Reads some ${maxRead.toLocaleString('en')} customers at most: go on with \`next\` until it is null.`,

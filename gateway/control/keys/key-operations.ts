@@ -75,6 +75,9 @@ export const keyShown = {
 
 const keyOptions = { name: { says: 'name of the key' }, ...fieldOptions(keyFields) };
 
+const csvOrder =
+  'id customerId plan name hint state createdAt expiresAt scopes revokedAt replaces replacedBy rev bannedUntil lastUsedAt servedToday refusedToday';
+
 /** API keys of customers. */
 export const keyOperations = [
   list({
@@ -113,7 +116,7 @@ export const keyOperations = [
         ...columnsOf(keyFields),
         'LAST USED': 'lastUsedAt',
       },
-      csv: csvOf(keyRowSchema.keyof().options, keyFields),
+      csv: csvOf(keyRowSchema.keyof().options, csvOrder),
     },
     summary: 'API keys, newest first; with several conditions, those that meet all of them',
     description:

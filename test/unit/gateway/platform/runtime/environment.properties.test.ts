@@ -1,32 +1,16 @@
 import type { ConfigError } from '#runtime/environment.ts';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { loadConfig as loadGatewayConfig } from '../../../../../gateway/platform/config/config.ts';
-import { loadConfig as loadPetsConfig } from '../../../../../pets-service/config.ts';
+import {
+  settings as gatewaySettings,
+  loadConfig as loadGatewayConfig,
+} from '../../../../../gateway/platform/config/config.ts';
+import {
+  loadConfig as loadPetsConfig,
+  settings as petsSettings,
+} from '../../../../../pets-service/config.ts';
 
-const names = [
-  'GATEWAY_HOST',
-  'GATEWAY_PORT',
-  'GATEWAY_ADMIN_HOST',
-  'GATEWAY_ADMIN_PORT',
-  'PETS_SERVICE_HOST',
-  'PETS_SERVICE_PORT',
-  'PETS_SERVICE_URL',
-  'REDIS_URL',
-  'DATABASE_URL',
-  'DATABASE_POOL_SIZE',
-  'DATA_DIR',
-  'INTERNAL_TOKEN_PRIVATE_KEY_FILE',
-  'INTERNAL_TOKEN_PUBLIC_KEY_FILES',
-  'TRUST_PROXY',
-  'LOG_LEVEL',
-  'UPSTREAM_TIMEOUT_MS',
-  'REQUEST_TIMEOUT_MS',
-  'UPSTREAM_CONNECTIONS',
-  'SHUTDOWN_DELAY_MS',
-  'SHUTDOWN_TIMEOUT_MS',
-  'DEMO',
-];
+const names = [...Object.keys(gatewaySettings.shape), ...Object.keys(petsSettings.shape)];
 
 const password = 'hunter2-in-a-url';
 const value = fc.oneof(
