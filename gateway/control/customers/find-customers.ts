@@ -4,6 +4,7 @@ import { limitsIn } from '../../limits/limits.ts';
 import { customerFields, searchedNames, searchedWords } from '../../limits/record-fields.ts';
 import { forAll, hasWindow } from '../../limits/windows.ts';
 import { redisKeys, type CustomerId } from '../../platform/redis/redis-keys.ts';
+import { countBannedKeys } from '../bans/bans.ts';
 import { keyRowSchema, readKeyRow, type KeyRow } from '../keys/key-view.ts';
 import { nextRequest, nextRequestSchema, refusedForGood } from '../keys/next-request.ts';
 import { assertSearchable } from '../keys/pasted-key.ts';
@@ -52,6 +53,7 @@ export const customerRowSchema = customerViewSchema
           windows: windowViewsSchema,
           days: z.array(z.int()).describe(`Units of each of the last ${shownDays} UTC days, today last`),
           lastUsedOn: z.iso.date().nullable().describe('Last of these days with a request'),
+          bannedKeys: z.int().describe('Keys with an active ban'),
         })
         .describe('What it uses, with all of its keys together'),
     ),
@@ -110,8 +112,9 @@ export function searchCustomers(
       !searched.some((name) => matches(record[name] ?? ''))
     )
       return undefined;
-    const view = await readCustomerView(session, record);
-    return use ? { ...view, use: await readRowUse(session, record, limitsOf) } : view;
+    const keys = await readKeyIds(session, record);
+    const view = customerView(record, keys.length);
+    return use ? { ...view, use: await readRowUse(session, record, { keys, limitsOf }) } : view;
   }
 
   return { key: redisKeys.customers, find: (ids) => Promise.all(ids.map(findRow)) };
@@ -119,18 +122,19 @@ export function searchCustomers(
 
 const searched = ['id', 'name', ...searchedNames(customerFields)] as const;
 
-/** Costs two Redis commands. */
+/** Costs two Redis commands, and one for each key. */
 async function readRowUse(
   session: Session,
   record: CustomerRecord,
-  limitsOf: ReturnType<typeof createLimitsReader>,
+  { keys, limitsOf }: { keys: readonly string[]; limitsOf: ReturnType<typeof createLimitsReader> },
 ): Promise<NonNullable<CustomerRow['use']>> {
-  const [{ windows }, days] = await Promise.all([
+  const [{ windows }, days, bannedKeys] = await Promise.all([
     readCustomerUse(session, record, limitsOf),
     readLastDays(session, record.id, shownDays),
+    countBannedKeys(session, keys),
   ]);
   const lastUsedOn = days.findLast(({ served, refused }) => served + refused > 0)?.date ?? null;
-  return { windows, days: days.map(unitsOf), lastUsedOn };
+  return { windows, days: days.map(unitsOf), lastUsedOn, bannedKeys };
 }
 
 /** @throws InvalidOperation if there is no such customer */
@@ -163,8 +167,10 @@ export async function readKeys({ redis }: Session, id: CustomerId) {
 }
 
 export async function readCustomerView(session: Session, record: CustomerRecord): Promise<CustomerView> {
-  return customerView(record, (await session.redis.smembers(redisKeys.customerKeys(record.id))).length);
+  return customerView(record, (await readKeyIds(session, record)).length);
 }
+
+const readKeyIds = ({ redis }: Session, { id }: CustomerRecord) => redis.smembers(redisKeys.customerKeys(id));
 
 export const customerView = (record: CustomerRecord, keys: number): CustomerView =>
   viewOf(customerViewSchema, { ...record, state: customerState(record), keys });

@@ -48,7 +48,8 @@ const manyRestarts = 2;
 const recentMs = 15 * 60_000;
 const maxValueLength = 60;
 
-const emptyRedis = { document: 'gateway/REDIS.md', heading: 'Redis came back empty' };
+const emptyRedis = { ...runbook('Redis came back empty'), document: 'gateway/REDIS.md' };
+const security = { page: '/console/bans', text: 'Security' };
 
 /** What is so while gateways get no reply from Redis, and what to do. */
 export const withoutRedis = {
@@ -127,7 +128,7 @@ const rules = [
       ),
     advice:
       'Set it to yes: redis-cli CONFIG SET appendonly yes, and in its file. In place of a private one, install redis-server or set REDIS_URL.',
-    link: { document: 'gateway/DEPLOY.md', heading: 'What every deployment needs' },
+    link: { ...runbook('What every deployment needs'), document: 'gateway/DEPLOY.md' },
   }),
   rule('warning', 'redis-slow', 'Redis is slow', {
     find: ({ recent: { redisP99Ms } }) =>
@@ -190,7 +191,7 @@ const rules = [
       })),
     advice:
       'Tell its owner. When ops webhooks test is delivered, switch it on again: ops webhooks set with --on. It does not get what happened in between.',
-    link: runbook('GatewayWebhookDisabled'),
+    link: runbook('GatewayWebhookDisabled', { page: '/console/webhooks', text: 'Webhooks' }),
   }),
   rule('critical', 'failures', 'Many requests fail', {
     find({ recent: { byStatus } }) {
@@ -231,7 +232,7 @@ const rules = [
   rule('warning', 'bans', 'Many keys are being banned', {
     find: ({ recent: { bans } }) => bans >= manyBans && `${bans} bans began in the last minute.`,
     advice: 'If the keys are those of one client, a release of it may not obey Retry-After.',
-    link: { page: '/console/bans', text: 'Bans' },
+    link: security,
   }),
   rule('warning', 'flood', 'Many requests without a valid key are refused', {
     find: ({ recent: { withoutKey } }) =>
@@ -239,7 +240,7 @@ const rules = [
       `${Math.round(withoutKey / 60)} requests a second had no valid key in the last minute.`,
     advice:
       'The access log has their addresses. Unless it is a customer whose key has expired, block them in the proxy or network in front.',
-    link: runbook('GatewayFloodWithoutKeys'),
+    link: runbook('GatewayFloodWithoutKeys', security),
   }),
 ];
 

@@ -14,15 +14,26 @@ export const problemSchema = z
     detail: z.string(),
     advice: z.string().describe('What to do, in a sentence or two'),
     link: z
-      .union([
-        z.object({ page: z.string(), text: z.string() }),
-        z.object({ document: z.string(), heading: z.string() }),
-      ])
-      .describe('A page of the console, or a heading of a document in the repository'),
+      .object({
+        page: z.string(),
+        text: z.string(),
+        document: z.exactOptional(z.string()),
+        heading: z.exactOptional(z.string()),
+      })
+      .describe(
+        'A page of the console, and a heading of a document in the repository if one says what to do',
+      ),
   })
   .meta({ id: 'Problem' });
 
 export type Problem = z.infer<typeof problemSchema>;
 export type ProblemLink = Problem['link'];
 
-export const runbook = (heading: string): ProblemLink => ({ document: 'gateway/RUNBOOK.md', heading });
+const system = { page: '/console/settings', text: 'System' };
+
+/** @param place page that shows the problem */
+export const runbook = (heading: string, place = system) => ({
+  ...place,
+  document: 'gateway/RUNBOOK.md',
+  heading,
+});

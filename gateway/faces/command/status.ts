@@ -74,8 +74,8 @@ function problemText({ severity, title, detail, advice, link }: Problem): string
   );
 }
 
-function linkText(link: ProblemLink): string {
-  return 'page' in link ? `See console, ${link.text}.` : `See "${link.heading}" in ${link.document}.`;
+function linkText({ text, heading, document }: ProblemLink): string {
+  return heading === undefined ? `See console, ${text}.` : `See "${heading}" in ${document}.`;
 }
 
 /** The newest time without Redis of any process. */
