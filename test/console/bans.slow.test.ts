@@ -22,9 +22,13 @@ describe('the page of bans', { tags: ['chromium'], timeout: 120_000 }, () => {
 
   test('a ban is lifted, audited under the name of the person, and the next request is served', async () => {
     const { key, customerId, keyHash, id } = await banned('Acme', 3600);
-    await banned('Sooner', 600);
+    await started.kit.issue({ name: 'Sooner' });
     expect(await statusOf(key)).toBe(429);
     const { page } = await started.open('/console/bans', { name: 'Grace' });
+    await page.getByRole('button', { name: 'Ban a key…' }).click();
+    await page.getByLabel('Key (').fill('soon');
+    await page.getByLabel('Reason').fill('late');
+    await page.keyboard.press('Enter');
     const rows = page.getByRole('region', { name: 'Active bans' }).getByRole('row');
     await expect.poll(() => rows.count()).toBe(3);
     expect(await rows.nth(1).innerText()).toContain('Sooner');

@@ -55,12 +55,12 @@ describe('the pages of customers', { tags: ['chromium'] }, () => {
       '2',
       'C-4711',
       expect.stringMatching(/ago|now/),
-      expect.stringMatching(/Add key….*Make a link.*Reset today's usage.*Suspend…/s),
+      expect.stringMatching(/New key….*Make a link.*Reset today's usage.*Suspend…/s),
     ]);
     await page.getByRole('searchbox').fill('c-47');
     await page.getByText(/^1 match of \d+ customers?$/).waitFor();
     await row.getByRole('link', { name: 'Acme' }).click();
-    await heading(page, 'Acme').waitFor();
+    await heading(page, 'Customer Acme').waitFor();
     const keys = page.getByRole('region', { name: 'Keys', exact: true });
     await keys.getByRole('link', { name: 'Acme mobile' }).waitFor();
     expectClean(observed, kit.origin);
@@ -112,7 +112,7 @@ describe('the pages of customers', { tags: ['chromium'] }, () => {
     const { key: further } = await store.issueFor(issued.customerId, { name: 'second' });
     const observed = await open(issued);
     const { page } = observed;
-    await heading(page, 'Two keys').waitFor();
+    await heading(page, 'Customer Two keys').waitFor();
     await page.getByRole('button', { name: 'Change limits…' }).click();
     await page.getByLabel('Own limit a minute').fill('2');
     await page.keyboard.press('Enter');
@@ -132,22 +132,29 @@ describe('the pages of customers', { tags: ['chromium'] }, () => {
     expectClean(observed, kit.origin);
   });
 
-  test('a new key is added with the keyboard alone, and works', async () => {
-    const issued = await kit.kit.issue({ name: 'Keyboard' });
-    const observed = await open(issued);
-    const { page } = observed;
-    await page.getByRole('button', { name: 'Add key…' }).focus();
-    await page.keyboard.press('Enter');
-    await page.getByLabel('Name of the key').waitFor();
-    await page.keyboard.insertText('Batch jobs');
-    await page.keyboard.press('Enter');
-    await page.getByText('It is not shown again').waitFor();
-    const key = await shownToCopy(page);
-    expect(await pets(key)).toBe(200);
-    await page.getByRole('button', { name: 'I have stored it' }).click();
-    await page.getByRole('link', { name: 'Batch jobs' }).waitFor();
-    expectClean(observed, kit.origin);
-  });
+  test.each(['customer', 'list of keys'])(
+    'a new key is added on the page of the %s with the keyboard alone, and works',
+    async (place) => {
+      const issued = await kit.kit.issue({ name: `Keyboard ${place}` });
+      const observed = place === 'customer' ? await open(issued) : await kit.open('/console/keys');
+      const { page } = observed;
+      await page.getByRole('button', { name: 'New key…' }).focus();
+      await page.keyboard.press('Enter');
+      await page.getByLabel('Name of the key').waitFor();
+      if (place !== 'customer') {
+        await page.keyboard.insertText('keyboard list');
+        await page.keyboard.press('Tab');
+      }
+      await page.keyboard.insertText('Batch jobs');
+      await page.keyboard.press('Enter');
+      await page.getByText('It is not shown again').waitFor();
+      const key = await shownToCopy(page);
+      expect(await pets(key)).toBe(200);
+      await page.getByRole('button', { name: 'I have stored it' }).click();
+      await page.getByText('Batch jobs').first().waitFor();
+      expectClean(observed, kit.origin);
+    },
+  );
 
   test('a link to the portal is made with the keyboard, works once, and is not shown again', async () => {
     const issued = await kit.kit.issue({ name: 'Linked' });
@@ -167,7 +174,7 @@ describe('the pages of customers', { tags: ['chromium'] }, () => {
     const { page: second } = await kit.browser.open(link);
     await second.getByText('This link was used before').waitFor();
     await page.reload();
-    await heading(page, 'Linked').waitFor();
+    await heading(page, 'Customer Linked').waitFor();
     expect(await page.locator('copy-field').count()).toBe(0);
     expect(observed.requests.join()).not.toContain(link.split('#code=')[1]);
   });
@@ -183,10 +190,10 @@ describe('the pages of customers', { tags: ['chromium'] }, () => {
     await page.getByRole('searchbox').click();
     await page.keyboard.insertText(`leaked: ${issued.key}`);
     await page.keyboard.press('Enter');
-    await heading(page, 'Leaky').waitFor();
+    await heading(page, 'Key Leaky').waitFor();
     // Who used it, and since when.
     await page.getByText(/today\s+\d+ served, 0 refused/).waitFor();
-    await page.getByRole('button', { name: 'Rotate the key…' }).click();
+    await page.getByRole('button', { name: 'Rotate…' }).click();
     await page.getByRole('button', { name: 'Rotate the key', exact: true }).click();
     await page.getByText('It is not shown again').waitFor();
     const key = await shownToCopy(page);

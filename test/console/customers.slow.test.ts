@@ -37,10 +37,10 @@ describe('the customers in the console', { tags: ['chromium'] }, () => {
   }
 
   test('a key is issued: shown once, not closed by accident, and it serves', async () => {
-    const observed = await kit.open(list, { name: 'Anna' });
+    const observed = await kit.open('/console/customers', { name: 'Anna' });
     const { page } = observed;
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
-    await page.getByRole('button', { name: 'New customer with a key' }).click();
+    await page.getByRole('button', { name: 'New customer…' }).click();
     await page.getByLabel('Name of the customer').fill('Issued Here');
     await page.getByRole('dialog').locator('select').selectOption('pro');
     await page.getByLabel('Own limit a minute').fill('7');
@@ -76,13 +76,13 @@ describe('the customers in the console', { tags: ['chromium'] }, () => {
   });
 
   test('a key is not issued before its plan can be seen', async () => {
-    const { page } = await kit.open(list);
+    const { page } = await kit.open('/console/customers');
     const read = Promise.withResolvers<void>();
     await page.route('**/api/key-plans', async (route) => {
       await read.promise;
       await route.continue();
     });
-    await page.getByRole('button', { name: 'New customer with a key' }).click();
+    await page.getByRole('button', { name: 'New customer…' }).click();
     expect(await page.getByRole('dialog').count()).toBe(0);
     read.resolve();
     await expect.poll(() => page.getByRole('dialog').locator('select').inputValue()).toBe('free');
@@ -92,14 +92,14 @@ describe('the customers in the console', { tags: ['chromium'] }, () => {
   });
 
   test('only a request for a key without a response may have made one', async () => {
-    const { page } = await kit.open(list);
+    const { page } = await kit.open('/console/customers');
     await page.route('**/api/key-plans', (route) => route.abort());
-    await page.getByRole('button', { name: 'New customer with a key' }).click();
+    await page.getByRole('button', { name: 'New customer…' }).click();
     await page.getByText('The gateway does not respond').waitFor();
     expect(await page.getByText('may have been made').count()).toBe(0);
     await page.unroute('**/api/key-plans');
     await page.route('**/api/keys', (route) => route.abort());
-    await page.getByRole('button', { name: 'New customer with a key' }).click();
+    await page.getByRole('button', { name: 'New customer…' }).click();
     await page.getByLabel('Name of the customer').fill('Perhaps');
     await expect.poll(() => page.getByRole('dialog').locator('select').inputValue()).toBe('free');
     await page.getByRole('button', { name: 'Issue the key' }).click();

@@ -19,11 +19,11 @@ describe('with the keyboard alone', { tags: ['chromium'], timeout: 120_000 }, ()
   const lastAction = async () => (await readAudit(kit.kit.redis, 1, {}))[0]?.action;
 
   test('a key is issued, banned, served again, rotated and revoked', async () => {
-    const { page } = await kit.open('/console/keys', { name: 'Anna' });
+    const { page } = await kit.open('/console/customers', { name: 'Anna' });
     const shownKey = page.getByLabel('API key', { exact: true });
-    await page.getByRole('button', { name: 'New customer with a key' }).waitFor();
+    await page.getByRole('button', { name: 'New customer…' }).waitFor();
 
-    await pressButton(page, 'New customer with a key');
+    await pressButton(page, 'New customer…');
     await expect.poll(() => page.evaluate(focused)).toBe('name');
     await page.keyboard.type('Typed Customer');
     await expect.poll(() => page.getByRole('dialog').locator('select').inputValue()).toBe('free');
@@ -52,7 +52,7 @@ describe('with the keyboard alone', { tags: ['chromium'], timeout: 120_000 }, ()
     await page.getByText('The next request is served').waitFor();
     await expect.poll(() => pets(key)).toBe(200);
 
-    await pressButton(page, 'Rotate the key…');
+    await pressButton(page, 'Rotate…');
     await expect.poll(() => page.evaluate(focused)).toBe('grace');
     await pressButton(page, 'Rotate the key');
     const fresh = await shownKey.inputValue();
@@ -86,11 +86,11 @@ describe('with the keyboard alone', { tags: ['chromium'], timeout: 120_000 }, ()
     await page.keyboard.press('Enter');
     await expect.poll(stored).toEqual({ minute: '45', day: '500' });
 
-    await pressButton(page, 'Remove this plan');
+    await pressButton(page, 'Remove…');
     await page.getByRole('button', { name: 'Cancel' }).waitFor();
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
-    expect(await page.evaluate(focused)).toBe('Remove this plan');
+    expect(await page.evaluate(focused)).toBe('Remove…');
     await page.keyboard.press('Enter');
     await page.getByLabel('to confirm').waitFor();
     await page.keyboard.type('typed');

@@ -111,7 +111,7 @@ describe('the overview', { tags: ['chromium'], timeout: 120_000 }, () => {
     // axe-core itself sets inline styles, which the policy refuses.
     expectClean(observed, empty.origin);
     expect(await barriers(page)).toEqual([]);
-    await page.getByRole('button', { name: 'Issue a key' }).press('Enter');
+    await page.getByRole('button', { name: 'New customer…' }).press('Enter');
     await page.getByLabel('Name of the customer').fill('First GmbH');
     await page.getByRole('button', { name: 'Issue the key' }).press('Enter');
     const key = await page.getByLabel('API key', { exact: true }).inputValue();
@@ -133,7 +133,7 @@ describe('the overview', { tags: ['chromium'], timeout: 120_000 }, () => {
     await chart.locator('.legend').getByText('4xx refused').waitFor({ timeout: 25_000 });
     await chart.locator('.u-over').hover();
     await expect
-      .poll(() => chart.locator('.tooltip').innerText())
+      .poll(() => chart.locator('.legend').innerText())
       .toMatch(/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC/);
     await chart.getByRole('button', { name: 'Show as table' }).press('Enter');
     const table = chart.getByRole('table');
@@ -176,7 +176,9 @@ describe('the overview', { tags: ['chromium'], timeout: 120_000 }, () => {
     });
     const problem = page.locator('[data-problem^="redis-memory-only"]');
     await problem.waitFor({ timeout: 15_000 });
-    expect(await problem.textContent()).toContain('“What every deployment needs” in gateway/DEPLOY.md');
+    expect(await problem.textContent()).toMatch(
+      /System\s+and “What every deployment needs” in gateway\/DEPLOY\.md/,
+    );
   });
 
   test('says that it cannot read while the gateway restarts, and recovers by itself', async () => {

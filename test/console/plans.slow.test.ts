@@ -32,17 +32,17 @@ describe('the pages of plans', { tags: ['chromium'], timeout: 120_000 }, () => {
     const observed = await started.open('/console/plans');
     const { page } = observed;
     const row = page.getByRole('row', { name: /^listed/ });
-    await expect.poll(() => row.innerText()).toMatch(/^listed\s+1\s+500\s+by 1 of 1\s+1$/);
+    await expect.poll(() => row.innerText()).toMatch(/^listed\s+1\s+500\s+on all gateways\s+1\s+⋯$/);
     await expectAccessible(page, 'plans');
     await page.getByRole('link', { name: 'listed', exact: true }).click();
-    await expect.poll(() => page.getByRole('heading', { level: 1 }).innerText()).toBe('listed');
+    await expect.poll(() => page.getByRole('heading', { level: 1 }).innerText()).toBe('Plan listed');
     expect(page.url()).toBe(`${started.origin}/console/plans/listed`);
     expectClean({ ...observed, complaints: [] }, started.origin);
   });
 
   test('a plan is made with the keyboard alone', async () => {
     const { page, complaints } = await started.open('/console/plans', { name: 'Grace' });
-    await page.getByRole('button', { name: 'New plan' }).focus();
+    await page.getByRole('button', { name: 'New plan…' }).focus();
     await page.keyboard.press('Enter');
     await dialog(page, 'New plan').getByLabel('Name').waitFor();
     await expect.poll(() => page.evaluate('document.activeElement?.getAttribute("name")')).toBe('name');
@@ -64,7 +64,7 @@ describe('the pages of plans', { tags: ['chromium'], timeout: 120_000 }, () => {
 
   test('a plan is made with an hour limit alone, and no form saves one without any limit', async () => {
     const { page } = await started.open('/console/plans');
-    await page.getByRole('button', { name: 'New plan' }).click();
+    await page.getByRole('button', { name: 'New plan…' }).click();
     const asked = dialog(page, 'New plan');
     await asked.getByLabel('Name').fill('hourly');
     const hour = asked.getByLabel('Requests an hour');
@@ -100,7 +100,7 @@ describe('the pages of plans', { tags: ['chromium'], timeout: 120_000 }, () => {
 
   test('a name that is taken is refused in the dialog, which stays', async () => {
     const { page } = await started.open('/console/plans');
-    await page.getByRole('button', { name: 'New plan' }).click();
+    await page.getByRole('button', { name: 'New plan…' }).click();
     const asked = dialog(page, 'New plan');
     await asked.getByLabel('Name').fill('pro');
     await asked.getByLabel('Requests a minute').fill('1');
@@ -152,7 +152,7 @@ describe('the pages of plans', { tags: ['chromium'], timeout: 120_000 }, () => {
     expect(await stored('edited')).toEqual({ minute: '40', day: '500' });
     expect(await lastEntry()).toMatchObject({ who: 'Grace', action: 'plans.set', target: 'edited' });
     await expect.poll(() => limitOf(key), { timeout: 3000 }).toBe('40');
-    await page.getByText('by 1 of 1').waitFor();
+    await page.getByText('on all gateways').waitFor();
     // The last changes say what has changed, without a press.
     const changes = page.getByRole('region', { name: 'Changes' });
     await expect.poll(() => changes.innerText()).toMatch(/Grace changed the plan edited.*minute: 50 → 40/s);

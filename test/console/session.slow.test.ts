@@ -127,8 +127,8 @@ describe('signing in to the console', { tags: ['chromium'] }, () => {
   });
 
   test('a dialog in which the session ends stays open with what was typed, also after Escape', async () => {
-    const { page } = await kit.open('/console/keys');
-    await page.getByRole('button', { name: 'New customer with a key' }).click();
+    const { page } = await kit.open('/console/customers');
+    await page.getByRole('button', { name: 'New customer…' }).click();
     const name = page.locator('ask-dialog input[name="name"]');
     await name.fill('ACME GmbH');
     await sessions().endAll();

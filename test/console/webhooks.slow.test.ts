@@ -13,8 +13,8 @@ describe('the page of webhooks', { tags: ['chromium'], timeout: 120_000 }, () =>
     const { page } = await started.open('/console/webhooks');
     await page.getByText('There are no webhooks').waitFor();
     await expectAccessible(page, 'webhooks-none');
-    await page.getByRole('button', { name: 'Add a webhook…' }).click();
-    const asked = page.getByRole('dialog', { name: 'Add a webhook' });
+    await page.getByRole('button', { name: 'New webhook…' }).click();
+    const asked = page.getByRole('dialog', { name: 'New webhook' });
     await asked.getByLabel('Address').fill(`${receiver.url}/hook`);
     await asked.getByLabel('quota.threshold').check();
     await expectAccessible(page, 'webhooks-add');

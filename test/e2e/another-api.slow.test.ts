@@ -245,10 +245,10 @@ describe('an API of parcels and boxes', { timeout: 60_000 }, () => {
       expect(await portal.title()).toBe('Courier keys');
       const header = 'portal-app > header';
       expect(await portal.locator(header).textContent()).toContain('Courier keys');
-      const background = await portal.evaluate(
-        `getComputedStyle(document.querySelector('${header}')).backgroundColor`,
+      const color = await portal.evaluate(
+        `getComputedStyle(document.querySelector('${header}')).borderTopColor`,
       );
-      expect(background).toBe('rgb(122, 31, 162)');
+      expect(color).toBe('rgb(122, 31, 162)');
       expectNoPets((await portal.locator('body').textContent()) ?? '', 'the portal');
       // A key that is pasted never gets into an address.
       await page.locator('nav a[href="/console/keys"]').click();

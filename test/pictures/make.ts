@@ -27,7 +27,6 @@ const [pagesDirectory] = process.argv.slice(2);
 const trafficMs = pagesDirectory === undefined ? 120_000 : 15_000;
 const sizes = { desk: { width: 1280, height: 800 }, phone: { width: 390, height: 844 } };
 const consolePages = {
-  overview: '',
   customers: '/customers',
   keys: '/keys',
   plans: '/plans',
@@ -39,6 +38,7 @@ const consolePages = {
   sessions: '/sessions',
   system: '/settings',
   audit: '/audit',
+  overview: '',
 };
 
 await using redis = await startAnyRedis();

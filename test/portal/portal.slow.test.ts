@@ -37,7 +37,7 @@ describe('the page of the portal', { tags: ['chromium', 'redis-server'], timeout
     expect(page.url()).toBe(`${origin}/portal`);
     await page.getByRole('meter', { name: 'This minute: 50 of 60' }).waitFor();
 
-    await pressButton(page, 'Create a key…');
+    await pressButton(page, 'New key…');
     await expect.poll(() => page.evaluate(focused)).toBe('name');
     await page.keyboard.type('Typed');
     await page.keyboard.press('Enter');
@@ -116,7 +116,7 @@ describe('the page of the portal', { tags: ['chromium', 'redis-server'], timeout
     const { customerId } = await kit.issue({ name: 'Choosing', plan: 'free' });
     const observed = await browser.open(await link(customerId));
     const { page } = observed;
-    await page.getByRole('button', { name: 'Create a key…' }).click();
+    await page.getByRole('button', { name: 'New key…' }).click();
     await page.getByLabel('Name').fill('Restricted');
     await page.getByRole('checkbox', { name: ':read' }).check();
     await page.getByRole('button', { name: 'Create the key' }).click();
@@ -136,7 +136,7 @@ describe('the page of the portal', { tags: ['chromium', 'redis-server'], timeout
     // Before axe, whose own styles the page's policy refuses.
     expectClean(observed, origin);
     await expectAccessible(page, 'portal');
-    await page.getByRole('button', { name: 'Create a key…' }).click();
+    await page.getByRole('button', { name: 'New key…' }).click();
     await expectAccessible(page, 'portal-create');
     await page.keyboard.press('Escape');
     await page.getByRole('button', { name: 'Sign out' }).click();
@@ -147,7 +147,7 @@ describe('the page of the portal', { tags: ['chromium', 'redis-server'], timeout
   test('keeps a new key and a form when the session ends, and goes on with a new link', async () => {
     const { customerId } = await kit.issue({ name: 'Slow typing', plan: 'free' });
     const { page } = await browser.open(await link(customerId));
-    await page.getByRole('button', { name: 'Create a key…' }).click();
+    await page.getByRole('button', { name: 'New key…' }).click();
     await page.getByLabel('Name').fill('First');
     await page.getByRole('button', { name: 'Create the key' }).click();
     const shownKey = page.getByLabel('New API key', { exact: true });
@@ -167,7 +167,7 @@ describe('the page of the portal', { tags: ['chromium', 'redis-server'], timeout
     await enterAgain();
     expect(await shownKey.inputValue()).toBe(key);
     await page.getByRole('button', { name: 'I have stored it' }).click();
-    await page.getByRole('button', { name: 'Create a key…' }).click();
+    await page.getByRole('button', { name: 'New key…' }).click();
     await page.getByLabel('Name').fill('Second');
     await endSession();
     expect(await page.getByLabel('Name').inputValue()).toBe('Second');
@@ -206,7 +206,7 @@ describe('the page of the portal', { tags: ['chromium', 'redis-server'], timeout
     await page.getByText('Your account is suspended').waitFor();
     // The end of the ban would look like that of the suspension.
     expect(await page.getByRole('cell', { name: /^Suspended/ }).textContent()).not.toContain('ends');
-    expect(await page.getByRole('button', { name: /Create|Actions/ }).count()).toBe(0);
+    expect(await page.getByRole('button', { name: /New|Actions/ }).count()).toBe(0);
   });
 
   test('says that nothing can be read while Redis is unavailable, and goes on after it', async () => {

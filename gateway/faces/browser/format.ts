@@ -7,13 +7,14 @@ const shares = new Intl.NumberFormat(undefined, { style: 'percent', maximumFract
 const dateTimes = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
 const times = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' });
 const months = new Intl.DateTimeFormat(undefined, { month: 'long', year: 'numeric', timeZone: 'UTC' });
-const relative = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' });
+// In the language of the pages: these are words of their sentences.
+const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
 
-/** @param value grouped: 10,000 */
-export const formatNumber = (value: number) => numbers.format(value);
+/** @param value grouped: 10,000; null for none */
+export const formatNumber = (value: number | null) => (value === null ? '–' : numbers.format(value));
 
-/** @param value such as a rate: 12.3 */
-export const formatRate = (value: number) => fewDigits.format(value);
+/** @param value such as a rate: 12.3; null for none */
+export const formatRate = (value: number | null) => (value === null ? '–' : fewDigits.format(value));
 
 /** @param ms null for none */
 export const formatMilliseconds = (ms: number | null) => (ms === null ? '–' : `${formatRate(ms)} ms`);
@@ -90,17 +91,15 @@ export function formatDay(date: string, nowMs: number = Date.now()) {
 export const relativeOr = (iso: string | null, none: unknown) =>
   iso === null || iso === '' ? none : formatRelative(iso);
 
-/** @param seconds such as "2 h 5 min" or "23 s" */
+/** @param seconds such as "2 hours 5 minutes" or "23 seconds" */
 export function formatDuration(seconds: number) {
-  const rounded = Math.max(0, Math.round(seconds));
-  const parts = [
-    [Math.floor(rounded / 86_400), 'd'],
-    [Math.floor(rounded / 3600) % 24, 'h'],
-    [Math.floor(rounded / 60) % 60, 'min'],
-    [rounded % 60, 's'],
-  ].filter(([value]) => value !== 0);
-  const texts = parts.slice(0, 2).map(([value, unit]) => `${value} ${unit}`);
-  return texts.join(' ') || '0 s';
+  let rest = Math.max(0, Math.round(seconds));
+  const parts = units.map(([unit, length]) => {
+    const value = Math.floor(rest / length);
+    rest %= length;
+    return value === 0 ? '' : plural(value, unit);
+  });
+  return parts.filter(Boolean).slice(0, 2).join(' ') || plural(0, 'second');
 }
 
 export const formatMegabytes = (bytes: number) => `${formatNumber(Math.round(bytes / 1024 ** 2))} MB`;

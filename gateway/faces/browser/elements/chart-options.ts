@@ -1,7 +1,7 @@
 import uPlot from 'uplot';
 
 /** Its tone is one of the styles: good, quiet, caution, bad, other. */
-export type ChartSeries = { label: string; tone: string; values: number[] };
+export type ChartSeries = { label: string; tone: string; values: readonly (number | null)[] };
 
 const timeZone = 'UTC';
 
@@ -73,14 +73,14 @@ function seriesOptions(isBars: boolean, stroke: string): uPlot.Series {
 }
 
 /**
- * Data of uPlot. Values are sums, and the highest is drawn first.
+ * Data of uPlot. Values are sums, and the highest is drawn first; nothing is drawn for null.
  * @param times Unix seconds
  */
 export function chartData(times: readonly number[], series: readonly ChartSeries[]): uPlot.AlignedData {
-  const sums = times.map(() => 0);
+  let sums: (number | null)[] = times.map(() => 0);
   const stacked = series.map(({ values }) => {
-    for (const [index, value] of values.entries()) sums[index] = (sums[index] ?? 0) + value;
-    return [...sums];
+    sums = values.map((value, index) => (value === null ? null : value + (sums[index] ?? 0)));
+    return sums;
   });
   return [[...times], ...stacked.toReversed()];
 }

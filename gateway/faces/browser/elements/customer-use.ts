@@ -5,6 +5,7 @@ import type { Failure } from '../../../quota/failures.ts';
 import type { DayUsage } from '../../../quota/usage-days.ts';
 import { formatDuration, formatNumber, formatTime } from '../format.ts';
 import type { WindowView } from '../responses.ts';
+import { sinceFirst } from './sparkline.ts';
 import { listTable } from './table.ts';
 
 /** Share of a limit from which on it is nearly used up. */
@@ -61,37 +62,42 @@ export function usageDays(days: readonly DayUsage[]) {
     ${
       served + refused === 0
         ? html`<p class="quiet">No requests on these days.</p>`
-        : html`<time-chart
+        : html`<p>${formatNumber(served)} served${cost}, ${formatNumber(refused)} refused.</p>
+            <time-chart
               heading="Requests a day (UTC)"
               unit="utc-day"
               .times=${days.map(({ date }) => Date.parse(date) / 1000)}
               .series=${servedAndRefused(days)}
-            ></time-chart>
-            <p>${formatNumber(served)} served${cost}, ${formatNumber(refused)} refused.</p>`
+            ></time-chart>`
     }`;
 }
 
 /** Series of a chart of use. */
-export const servedAndRefused = (uses: readonly Pick<DayUsage, 'served' | 'refused'>[]) => [
-  { label: 'served', tone: 'good', values: uses.map(({ served }) => served) },
-  { label: 'refused', tone: 'caution', values: uses.map(({ refused }) => refused) },
-];
+export function servedAndRefused(uses: readonly Pick<DayUsage, 'served' | 'refused'>[]) {
+  const counts = uses.map(({ served, refused }) => served + refused);
+  return (['served', 'refused'] as const).map((label) => {
+    const values = uses.map((use) => use[label]);
+    return { label, tone: label === 'served' ? 'good' : 'caution', values: sinceFirst(values, counts) };
+  });
+}
 
 /** Failed requests, newest first. @param keyOf names the key of one. @param about what links a code to what it means */
-export const failureTable = (
+export const failedRequests = (
   failures: readonly Failure[],
   keyOf: (failure: Failure) => unknown,
   about: (code: string) => unknown = (code) => code,
 ) =>
-  listTable(
-    'Last failed requests',
-    failures,
-    [
-      ['Time', ({ at }) => formatTime(at)],
-      ['Request', ({ method, route }) => `${method} ${route === 'unmatched' ? '(unknown path)' : route}`],
-      ['Error', ({ status, code }) => html`${status} ${code === null ? '' : about(code)}`],
-      ['Key', keyOf],
-      ['Request id', ({ requestId }) => html`<code>${requestId}</code>`, 'minor'],
-    ],
-    { headed: false, none: 'None in the last seven days.' },
-  );
+  html`<h2>Last failed requests</h2>
+    <p class="quiet">The newest of each error, for seven days. Refused requests are those with 429.</p>
+    ${listTable(
+      'Last failed requests',
+      failures,
+      [
+        ['Time', ({ at }) => formatTime(at)],
+        ['Request', ({ method, route }) => `${method} ${route === 'unmatched' ? '(unknown path)' : route}`],
+        ['Error', ({ status, code }) => html`${status} ${code === null ? '' : about(code)}`],
+        ['Key', keyOf],
+        ['Request id', ({ requestId }) => html`<code>${requestId}</code>`, 'minor'],
+      ],
+      { headed: false, none: 'None.' },
+    )}`;

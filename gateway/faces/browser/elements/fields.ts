@@ -1,6 +1,6 @@
 import { html, noChange, nothing } from 'lit';
 import { byKind, keyFields, textIn, wordOf, type RecordFields } from '../../../limits/record-fields.ts';
-import { isoTime, localTime } from '../format.ts';
+import { formatDuration, isoTime, localTime } from '../format.ts';
 
 /** The text of each field of a form, trimmed; empty for an unknown one and for a box that is not ticked. */
 export type FormTexts = (name: string) => string;
@@ -105,24 +105,23 @@ export function choice(
   >`;
 }
 
-/** Texts of seconds. */
-const lengths = { 3600: '1 hour', 86_400: '1 day', 604_800: '1 week', 2_592_000: '30 days' };
+/** Options for an hour, a day, a week and 30 days. */
+const lengths = [3600, 86_400, 604_800, 2_592_000].map(
+  (seconds) => [seconds, formatDuration(seconds)] as const,
+);
 
 /** For how long a key still works when it is replaced. */
 export const graceField = () =>
   choice(
     'The old key',
     'grace',
-    [
-      ['0', 'Ends now'],
-      ...Object.entries(lengths).map(([seconds, text]) => [seconds, `Works for ${text} more`] as const),
-    ],
+    [['0', 'Ends now'], ...lengths.map(([seconds, text]) => [seconds, `Works for ${text} more`] as const)],
     { value: '86400', autofocus: true },
   );
 
 /** For how long a key is banned. */
 export const lengthField = () =>
-  choice('For', 'seconds', Object.entries({ 900: '15 minutes', ...lengths }), { autofocus: true });
+  choice('For', 'seconds', [[900, '15 minutes'], ...lengths], { autofocus: true });
 
 /** Names the fields that a rotation keeps: "name, expiry and scopes". */
 export const keptWords = (fields: RecordFields) =>

@@ -5,6 +5,8 @@ import type { Column } from './table.ts';
 export interface Action {
   text: string;
   act: () => unknown;
+  /** What it does to which item, if it is the only one of a row: a button without a menu. */
+  name?: string;
   /** What it looks like. */
   tone?: 'primary' | 'danger' | 'plain';
 }
@@ -29,21 +31,29 @@ export const actionButtons = (actions: readonly (Action | false)[]) =>
     .filter((action) => action !== false)
     .map(
       (action) =>
-        html`<button type="button" class=${action.tone ?? nothing} @click=${choose(action)}>
+        html`<button
+          type="button"
+          class=${action.tone ?? nothing}
+          aria-label=${action.name ?? nothing}
+          @click=${choose(action)}
+        >
           ${action.text}
         </button>`,
     );
 
 /** A last column with a menu for each item; nothing without an action. */
-export const menuColumn = <Item extends { id: string }>(
+export const menuColumn = <Item extends { id: string } | { name: string }>(
   nameOf: (item: Item) => string,
   actionsOf: (item: Item) => readonly (Action | false)[],
 ): Column<Item> => [
   'Actions',
   (item) => {
-    const actions = actionsOf(item);
-    return actions.some(Boolean)
-      ? menu(`menu-${item.id}`, '⋯', actions, { name: `Actions of ${nameOf(item)}` })
+    const actions = actionsOf(item).filter((action) => action !== false);
+    if (actions[0]?.name !== undefined) return actionButtons(actions);
+    return actions.length > 0
+      ? menu(`menu-${'id' in item ? item.id : item.name}`, '⋯', actions, {
+          name: `Actions of ${nameOf(item)}`,
+        })
       : nothing;
   },
   'more',

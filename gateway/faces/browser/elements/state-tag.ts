@@ -1,27 +1,29 @@
 import { html } from 'lit';
-import { capitalized } from '../format.ts';
+import { capitalized, plural } from '../format.ts';
 
-/** The words of states that are not their own, and tones of those that are not normal. */
-const states: Record<string, readonly [text: string, tone?: string]> = {
-  valid: ['active'],
-  limited: ['over its limit', 'caution'],
-  suspended: ['suspended', 'bad'],
-  banned: ['banned', 'bad'],
-  expired: ['expired', 'caution'],
-  revoked: ['revoked', 'bad'],
-  starting: ['starting', 'caution'],
-  draining: ['draining', 'caution'],
-  incomplete: ['workers missing', 'caution'],
-  not_seen: ['not seen', 'bad'],
-  not_ready: ['not ready', 'caution'],
-  down: ['down', 'bad'],
-  unavailable: ['unavailable', 'bad'],
-  failing: ['failing', 'bad'],
-  disabled: ['disabled', 'bad'],
+/** The words of states that are not their own. */
+const texts: Record<string, string> = {
+  valid: 'active',
+  limited: 'over its limit',
+  incomplete: 'workers missing',
+  not_seen: 'not seen',
+  not_ready: 'not ready',
 };
 
-export const stateText = (state: string) => states[state]?.[0] ?? state;
+/** States that are not normal, by their tones. */
+const cautions = /^(?:limited|expired|starting|draining|incomplete|not_ready)$/;
+const bads = /^(?:suspended|banned|revoked|not_seen|down|unavailable|failing|disabled)$/;
+
+export const stateText = (state: string) => texts[state] ?? state;
 
 /** The state of anything: one word for a state everywhere, and a colour for what is not normal. */
 export const stateTag = (state: string) =>
-  html`<span class="tag ${states[state]?.[1] ?? ''}">${capitalized(stateText(state))}</span>`;
+  html`<span class="tag ${bads.test(state) ? 'bad' : cautions.test(state) ? 'caution' : ''}"
+    >${capitalized(stateText(state))}</span
+  >`;
+
+/** The state of a customer, and how many of its keys are banned. */
+export const customerTags = (state: string, bannedKeys = 0) =>
+  bannedKeys === 0
+    ? stateTag(state)
+    : html`${stateTag(state)} <span class="tag bad">${plural(bannedKeys, 'key')} banned</span>`;

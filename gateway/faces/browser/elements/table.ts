@@ -30,18 +30,6 @@ export const count = <Item>(
   cell,
 ];
 
-/** A last column with a button for each item. @param nameOf says what the button does to which item */
-export const button = <Item>(
-  text: string,
-  nameOf: (item: Item) => string,
-  press: (item: Item) => void,
-): Column<Item> => [
-  'Action',
-  (item) =>
-    html`<button type="button" aria-label=${nameOf(item)} @click=${() => press(item)}>${text}</button>`,
-  'action',
-];
-
 interface TableOptions {
   /** Whether the first column names the item, and rows can be sorted. If not, they are in the order of time. */
   headed?: boolean;

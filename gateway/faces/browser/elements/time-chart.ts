@@ -7,7 +7,7 @@ import { count, listTable } from './table.ts';
 
 const height = 220;
 
-/** A chart over time, with the point under the cursor in a tooltip. Its figures are also there as a table. */
+/** A chart over time, with the values of the point under the cursor in its legend. Its figures are also there as a table. */
 class TimeChart extends LightElement {
   static override properties = { heading: {}, unit: {} };
 
@@ -16,7 +16,7 @@ class TimeChart extends LightElement {
   /** Unix seconds. */
   times: readonly number[] = [];
   series: readonly ChartSeries[] = [];
-  format: (value: number) => string = formatNumber;
+  format: (value: number | null) => string = formatNumber;
   asTable = false;
   /** Point under the cursor. */
   index: number | undefined;
@@ -81,34 +81,18 @@ class TimeChart extends LightElement {
 
   chart() {
     const { series, times, index } = this;
-    const seconds = index === undefined ? undefined : times[index];
-    // The tooltip is in the half of the chart without the cursor.
-    const isLate = (index ?? 0) > times.length / 2;
-    const newest = series.map(({ label, values }) => `${label} ${this.format(values.at(-1) ?? 0)}`);
-    return html`${
-        series.length < 2
-          ? nothing
-          : html`<ul class="legend row">
-              ${series.map(({ label, tone }) => html`<li>${swatch(tone)}${label}</li>`)}
-            </ul>`
-      }
-      <div class="plotted">
-        <div
-          class="plot"
-          role="img"
-          aria-label=${`${this.heading}: ${times.length} points; newest: ${newest.join(', ')}`}
-        ></div>
-        <div class="panel tooltip ${isLate ? 'left' : ''}" ?hidden=${seconds === undefined}>
-          ${seconds === undefined ? nothing : this.timeText(seconds)}
-          ${series.map(
-            ({ label, tone, values }) =>
-              html`<div>
-                ${swatch(tone)}${label}
-                <strong>${this.format(values[index ?? 0] ?? 0)}</strong>
-              </div>`,
-          )}
-        </div>
-      </div>`;
+    const newest = series.map(({ label, values }) => `${label} ${this.format(values.at(-1) ?? null)}`);
+    const value = (values: ChartSeries['values']) =>
+      index === undefined ? nothing : html`<strong>${this.format(values[index] ?? null)}</strong>`;
+    return html`<div
+        class="plot"
+        role="img"
+        aria-label=${`${this.heading}: ${times.length} points; newest: ${newest.join(', ')}`}
+      ></div>
+      <ul class="legend row">
+        ${series.map(({ label, tone, values }) => html`<li>${swatch(tone)}${label} ${value(values)}</li>`)}
+        <li>${index === undefined ? nothing : this.timeText(times[index] ?? 0)}</li>
+      </ul>`;
   }
 
   timeText(seconds: number) {
@@ -130,7 +114,7 @@ class TimeChart extends LightElement {
             >`,
         ],
         ...this.series.map(({ label, values }) =>
-          count<(typeof points)[number]>(label, ({ index }) => this.format(values[index] ?? 0)),
+          count<(typeof points)[number]>(label, ({ index }) => this.format(values[index] ?? null)),
         ),
       ],
       { region: 'figures' },
@@ -139,7 +123,8 @@ class TimeChart extends LightElement {
 }
 
 /** A style as an attribute would be inline, which the policy refuses. */
-const swatch = (tone: string) => html`<span class="swatch" .style=${`color: var(--tone-${tone})`}></span>`;
+const swatch = (tone: string) =>
+  html`<span aria-hidden="true" .style=${`color: var(--tone-${tone})`}>■ </span>`;
 
 /** A colour of the tokens as a canvas needs it, of the scheme in use. */
 function colorOf(parent: HTMLElement, tone: string) {

@@ -1,11 +1,14 @@
 import { html, nothing } from 'lit';
 import { windowNames, type ByWindow } from '../../../limits/windows.ts';
+import type { ActingElement } from '../../browser/elements/acting-element.ts';
 import { formatTime, withTimes } from '../../browser/format.ts';
 import { keyPrefix } from '../../browser/page-facts.ts';
+import { ApiFailure } from '../../browser/request.ts';
 import { api, url } from './api.ts';
-import type { NextRequest } from './responses.ts';
+import type { NextRequest, Page } from './responses.ts';
+import { router } from './router.ts';
 
-interface Named {
+export interface Named {
   id: string;
   name: string;
 }
@@ -33,9 +36,15 @@ export const ownLimitsNote = (own: ByWindow<number | null>) =>
     ? html`<span class="quiet">own limits</span>`
     : nothing;
 
-/** What a request gets, with times in the viewer's zone. */
-export function describeNext(next: NextRequest) {
-  if (next.served || next.until === null) return withTimes(next.message);
+/** What a request gets, with times in the viewer's zone. What is used is shown elsewhere. */
+export const nextRequest = (next: NextRequest, bannedKeys = 0) =>
+  html`<p>
+    The next request ${bannedKeys === 0 ? 'is' : 'with a key that is not banned is'} ${outcomeOf(next)}.
+  </p>`;
+
+function outcomeOf(next: NextRequest) {
+  if (next.served) return 'served';
+  if (next.until === null) return withTimes(next.message);
   return html`refused until ${formatTime(next.until, { dateStyle: 'time' })}: ${next.why}`;
 }
 
@@ -55,6 +64,20 @@ export function pastedKey(text: string): string | undefined {
   return keyPart.test(trimmed) || keyHash.test(trimmed) ? trimmed : undefined;
 }
 
-/** @returns the path of the page of a pasted key */
-export const findKey = async (text: string) =>
-  keyPath((await api.post<{ id: string }>('/api/keys/find', { text })).id);
+/** Opens the page of a pasted key. */
+export const openKey = (page: ActingElement, text: string) =>
+  void page.act(async () => router.navigate(keyPath((await findOne('key', text)).id)));
+
+/**
+ * The one customer or key that a text names: its id, a pasted key, or what finds it alone in a search.
+ * @throws ApiFailure if it names none, or several
+ */
+export async function findOne(noun: 'customer' | 'key', text: string): Promise<Named> {
+  const key = pastedKey(text);
+  if (key !== undefined) return api.post('/api/keys/find', { text: key });
+  if (/^(?:cus|key)_\w+$/.test(text)) return { id: text, name: '' };
+  const [only, other] = (await api.get<Page<Named>>(url`/api/${noun}s?search=${text}&limit=2`)).items;
+  if (only !== undefined && other === undefined) return only;
+  const message = `${only === undefined ? 'No' : 'More than one'} ${noun} is found by “${text}”: give its id.`;
+  throw new ApiFailure({ code: 'not_found', message });
+}

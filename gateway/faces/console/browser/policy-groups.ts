@@ -7,16 +7,13 @@ import {
   type NumberField,
 } from '../../../limits/setting-fields.ts';
 import { formatDuration, formatNumber, plural } from '../../browser/format.ts';
-import type { BanPolicy, Policy } from './responses.ts';
+import type { BanPolicy, KeyPlan, Policy } from './responses.ts';
 
 interface NamedField extends NumberField {
   name: BanPolicyField | 'anonymousMinute' | 'retentionDays';
 }
 
-interface LimitedPlan {
-  name: string;
-  minute?: number | null | undefined;
-}
+type LimitedPlan = Pick<KeyPlan, 'name' | 'minute'>;
 
 /** Values of the policy that are shown and changed together. */
 export interface PolicyGroup {

@@ -2,7 +2,7 @@ import { html, nothing } from 'lit';
 import { describeLimits } from '../../../limits/limits.ts';
 import { shadowLimitsIn, type ByPlanField } from '../../../limits/shadow-limits.ts';
 import type { ByWindow } from '../../../limits/windows.ts';
-import { formatNumber } from '../../browser/format.ts';
+import { formatNumber, plural } from '../../browser/format.ts';
 
 /**
  * Which gateways enforce what is stored.
@@ -16,14 +16,15 @@ export function enforcedText<Other extends { gateways: number }>(
   describe: (other: Other) => string,
   isSettling = false,
 ) {
-  const by = (count: number) => `by ${formatNumber(count)} of ${formatNumber(running)}`;
+  const on = (count: number) =>
+    count === running ? 'on all gateways' : `on ${formatNumber(count)} of ${plural(running, 'gateway')}`;
   if (running === 0) return html`<span class="quiet">no gateway runs</span>`;
   if (enforced.length === 0) {
-    return gateways === 0 ? html`<span class="quiet">by none yet</span>` : by(gateways);
+    return gateways === 0 ? html`<span class="quiet">on no gateway yet</span>` : on(gateways);
   }
   if (isSettling) return html`<span class="quiet">taking effect…</span>`;
-  const others = enforced.map((other) => `${describe(other)} ${by(other.gateways)}`).join('; ');
-  return html`${gateways === 0 ? nothing : `${by(gateways)}; `}<span class="failure-text">${others}</span>`;
+  const others = enforced.map((other) => `${describe(other)} ${on(other.gateways)}`).join('; ');
+  return html`${gateways === 0 ? nothing : `${on(gateways)}; `}<span class="failure-text">${others}</span>`;
 }
 
 /** @param limits as in "60 a minute, 1,000 a day" */

@@ -8,9 +8,8 @@ import type {
 } from '../../../control/access/portal-operations.ts';
 import type { portalKeyInput } from '../../../control/keys/key-input.ts';
 import { createApi, enterWith } from '../../browser/request.ts';
+import { url } from '../../browser/url.ts';
 import type { PortalSessionView } from '../portal-api.ts';
-
-export { url } from '../../browser/url.ts';
 
 const base = '/portal/api';
 
@@ -43,11 +42,32 @@ export const session = {
 };
 
 /** Responses of the API, as its schemas declare them. */
-export type Customer = z.infer<typeof portalCustomerSchema>;
-export type Usage = z.infer<typeof portalUsageSchema>;
-export type Failures = z.infer<typeof portalFailuresSchema>;
-export type KeyPage = z.infer<typeof portalKeyPageSchema>;
+type Customer = z.infer<typeof portalCustomerSchema>;
+type Usage = z.infer<typeof portalUsageSchema>;
+type Failures = z.infer<typeof portalFailuresSchema>;
+type KeyPage = z.infer<typeof portalKeyPageSchema>;
 export type Key = KeyPage['items'][number];
 /** What a new key is given. */
 export type WantedKey = z.input<typeof portalKeyInput>;
 export type NewKey = z.infer<typeof newPortalKeySchema> & { warnings: string[] };
+
+/** All that the page shows. */
+export type Content = Awaited<ReturnType<typeof readContent>>;
+
+export async function readContent() {
+  const [customer, usage, { items: failures }, keys] = await Promise.all([
+    api.get<Customer>('/customer'),
+    api.get<Usage>('/usage?days=30'),
+    api.get<Failures>('/failures'),
+    readKeys(),
+  ]);
+  // Newest first.
+  keys.sort((one, other) => other.createdAt.localeCompare(one.createdAt));
+  return { customer, usage, failures, keys };
+}
+
+/** All keys. @param query asks for a further page */
+async function readKeys(query = ''): Promise<Key[]> {
+  const { items, next } = await api.get<KeyPage>(`/keys${query}`);
+  return next === null ? items : [...items, ...(await readKeys(url`?after=${next}`))];
+}

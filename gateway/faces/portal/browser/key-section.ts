@@ -7,13 +7,17 @@ import { actionButtons, menuColumn } from '../../browser/elements/menu.ts';
 import type { PolledElement } from '../../browser/elements/polled-element.ts';
 import { count, listTable } from '../../browser/elements/table.ts';
 import { ApiFailure } from '../../browser/request.ts';
-import { api, session, url, type Key, type NewKey, type WantedKey } from './api.ts';
+import { url } from '../../browser/url.ts';
+import { api, session, type Key, type NewKey, type WantedKey } from './api.ts';
 
 type Page = PolledElement<unknown>;
 
 /** API keys, and what can be done with them. @param isActive whether anything can be changed */
 export const keySection = (page: Page, keys: readonly Key[], isActive: boolean) =>
-  html`<h2 id="keys">API keys</h2>
+  html`<div class="head row spread">
+      <h2 id="keys">API keys</h2>
+      ${actionButtons([isActive && { text: 'New key…', tone: 'primary', act: () => askToCreate(page) }])}
+    </div>
     ${listTable(
       'API keys',
       keys,
@@ -35,11 +39,11 @@ export const keySection = (page: Page, keys: readonly Key[], isActive: boolean) 
       ],
       { none: 'There are none.' },
     )}
-    ${actionButtons([isActive && { text: 'Create a key…', tone: 'primary', act: () => askToCreate(page) }])}`;
+    <p class="quiet">Requests of keys are counted some seconds later than those above.</p>`;
 
 const askToCreate = (page: Page) =>
   ask(page, {
-    heading: 'Create a key',
+    heading: 'New key',
     action: 'Create the key',
     asksReason: false,
     message: createFields,

@@ -1,23 +1,13 @@
 import { html, nothing } from 'lit';
 import { dayMs } from '../../../limits/utc-day.ts';
-import { failureTable, usageDays, windowMeters } from '../../browser/elements/customer-use.ts';
+import { failedRequests, usageDays, windowMeters } from '../../browser/elements/customer-use.ts';
 import { notify } from '../../browser/elements/notice.ts';
+import { pageHeader, tab } from '../../browser/elements/page-header.ts';
 import { PolledElement } from '../../browser/elements/polled-element.ts';
 import { productName, supportUrl, takeLinkCode } from '../../browser/page-facts.ts';
 import { ApiFailure } from '../../browser/request.ts';
-import {
-  api,
-  session,
-  url,
-  type Customer,
-  type Failures,
-  type Key,
-  type KeyPage,
-  type Usage,
-} from './api.ts';
+import { readContent, session, type Content } from './api.ts';
 import { keySection } from './key-section.ts';
-
-type Content = Awaited<ReturnType<typeof readContent>>;
 
 /** The whole page. Reads all that it shows again and again while it is visible. */
 class PortalApp extends PolledElement<Content> {
@@ -35,7 +25,8 @@ class PortalApp extends PolledElement<Content> {
     super.connectedCallback();
     addEventListener('hashchange', () => {
       this.code = takeLinkCode();
-      if (this.code !== undefined) void this.reload();
+      if (this.code === undefined) this.requestUpdate();
+      else void this.reload();
     });
   }
 
@@ -80,24 +71,23 @@ class PortalApp extends PolledElement<Content> {
 
   override render() {
     const { content, readFailure, over } = this;
+    const atKeys = location.hash === '#keys';
     const isOutside = over !== '' && content === undefined && readFailure === undefined;
     return html`
-      <a class="skip" href="#main">Skip to the content</a>
-      <header class="page-header row">
-        <p class="name">${productName}</p>
-        ${
-          over === '' && content
-            ? html`<nav class="tabs" aria-label="Portal">
-                  <ul class="row">
-                    <li><a href="#main">Overview</a></li>
-                    <li><a href="#keys">Keys</a></li>
-                    <li><a href="/docs">Documentation</a></li>
-                  </ul>
-                </nav>
-                <button type="button" @click=${this.signOut}>Sign out</button>`
-            : nothing
-        }
-      </header>
+      ${
+        over === '' && content
+          ? pageHeader(
+              '/portal',
+              'Portal',
+              [
+                tab('#main', 'Overview', !atKeys),
+                tab('#keys', 'Keys', atKeys),
+                tab('/docs', 'Documentation', false),
+              ],
+              html`<button type="button" @click=${this.signOut}>Sign out</button>`,
+            )
+          : nothing
+      }
       <main id="main" tabindex="-1" class=${content ? '' : 'alone'}>
         ${isOutside ? this.renderOutside() : super.render()}
       </main>
@@ -129,8 +119,7 @@ class PortalApp extends PolledElement<Content> {
       </p>
       <h2>Use now</h2>
       ${windowMeters(customer)} ${keySection(this, keys, isActive)} ${usageDays(usage.days)}
-      <h2>Last failed requests</h2>
-      ${failureTable(
+      ${failedRequests(
         failures,
         ({ keyId }) => keys.find(({ id }) => id === keyId)?.name ?? keyId,
         (code) => html`<a href=${`/docs#${code}`}>${code}</a>`,
@@ -145,23 +134,5 @@ const noSession = 401;
 const ended = 'Your session has ended. Open the portal again from where you came.';
 const welcome =
   'This page shows your API keys and what you use. Open it from where you bought the API: it has a link that lets you in.';
-
-async function readContent() {
-  const [customer, usage, { items: failures }, keys] = await Promise.all([
-    api.get<Customer>('/customer'),
-    api.get<Usage>('/usage?days=30'),
-    api.get<Failures>('/failures'),
-    readKeys(),
-  ]);
-  // Newest first.
-  keys.sort((one, other) => other.createdAt.localeCompare(one.createdAt));
-  return { customer, usage, failures, keys };
-}
-
-/** All keys. @param query asks for a further page */
-async function readKeys(query = ''): Promise<Key[]> {
-  const { items, next } = await api.get<KeyPage>(`/keys${query}`);
-  return next === null ? items : [...items, ...(await readKeys(url`?after=${next}`))];
-}
 
 customElements.define('portal-app', PortalApp);

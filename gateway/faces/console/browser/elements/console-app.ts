@@ -3,6 +3,7 @@ import { html, nothing } from 'lit';
 import { LightElement } from '../../../browser/elements/light-element.ts';
 import { menu } from '../../../browser/elements/menu.ts';
 import { failureText, loadFailure, loading, notify } from '../../../browser/elements/notice.ts';
+import { pageHeader, tab } from '../../../browser/elements/page-header.ts';
 import { formatTime } from '../../../browser/format.ts';
 import { productName, takeLinkCode } from '../../../browser/page-facts.ts';
 import { router } from '../router.ts';
@@ -42,11 +43,6 @@ const routeOf = (path: string) => pages.find(({ pattern }) => pattern.test(path)
 /** What one can choose: pages by their tabs. The search offers them, too. */
 const choices = pages.filter(({ href }) => !href.endsWith(':id'));
 const tabs = Map.groupBy(choices, ({ tab }) => tab);
-
-const link = (href: string, text: string, isCurrent: boolean) =>
-  html`<li>
-    <a href=${href} aria-current=${isCurrent ? 'page' : nothing}>${text}</a>
-  </li>`;
 
 /** The frame of all pages: navigation, session, and the page of the current path. */
 class ConsoleApp extends LightElement {
@@ -128,17 +124,12 @@ class ConsoleApp extends LightElement {
     const { path } = router.location;
     const current = routeOf(path);
     return html`
-      <a class="skip" href="#main">Skip to the content</a>
-      <header class="page-header row">
-        <a class="name" href="/console">${productName}</a>
-        <nav class="tabs" aria-label="Console">
-          <ul class="row">
-            ${Array.from(tabs, ([tab, [first]]) => link(first?.href ?? '', tab, tab === current?.tab))}
-          </ul>
-        </nav>
-        <search-dialog .pages=${choices}></search-dialog>
-        ${sessionMenu()}
-      </header>
+      ${pageHeader(
+        '/console',
+        'Console',
+        Array.from(tabs, ([text, [first]]) => tab(first?.href ?? '', text, text === current?.tab)),
+        html`<search-dialog .pages=${choices}></search-dialog> ${sessionMenu()}`,
+      )}
       ${segments(path)}
       <main id="main" tabindex="-1">${this.page}</main>
       <notice-region></notice-region>
@@ -173,12 +164,12 @@ function sessionMenu() {
 
 /** Pages of the current tab, if it has several. */
 function segments(path: string) {
-  const tab = routeOf(path)?.tab;
-  const shown = choices.filter((page) => page.tab === tab);
+  const current = routeOf(path)?.tab;
+  const shown = choices.filter((page) => page.tab === current);
   if (shown.length < 2) return nothing;
-  return html`<nav class="tabs segments" aria-label=${tab}>
+  return html`<nav class="tabs segments" aria-label=${current}>
     <ul class="row">
-      ${shown.map(({ href, text }) => link(href, text, path === href || path.startsWith(`${href}/`)))}
+      ${shown.map(({ href, text }) => tab(href, text, path === href || path.startsWith(`${href}/`)))}
     </ul>
   </nav>`;
 }

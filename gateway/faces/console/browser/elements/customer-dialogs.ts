@@ -149,13 +149,13 @@ export const askToIssue = (page: Page, done: (issued: IssuedKey) => unknown = sh
           <p class="quiet">
             Without a date the key does not expire, and without scopes it may call all operations.
           </p>`,
-      create: (form) =>
-        api.post('/api/keys', {
-          name: form('name'),
-          plan: form('plan'),
-          ...formFields(keyFields, form),
-          ...formLimits(form),
-        }),
+      path: () => '/api/keys',
+      body: (form) => ({
+        name: form('name'),
+        plan: form('plan'),
+        ...formFields(keyFields, form),
+        ...formLimits(form),
+      }),
       done,
     });
   });

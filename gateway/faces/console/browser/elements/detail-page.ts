@@ -1,48 +1,40 @@
 import { html, nothing } from 'lit';
 import { PolledElement } from '../../../browser/elements/polled-element.ts';
-import { stateTag } from '../../../browser/elements/state-tag.ts';
+import { capitalized } from '../../../browser/format.ts';
 import { api, url } from '../api.ts';
-import { apiPath, describeNext, keyTitle, planLink } from '../key.ts';
-import type { AuditEntry, CustomerDetail, KeyDetail, Page } from '../responses.ts';
+import type { AuditEntry, Page } from '../responses.ts';
 import { session } from '../session.ts';
 import { entryTable } from './entry-table.ts';
 import { viewerNote } from './page-head.ts';
 
-/** The page of one key or customer: its state, what can be done, what the next request gets, and its history. */
-export abstract class DetailPage<Detail extends KeyDetail | CustomerDetail> extends PolledElement<Detail> {
+/** The page of one customer, key or plan: the way back, its state, what can be done, and its history. */
+export abstract class DetailPage<Detail extends { name: string }> extends PolledElement<Detail> {
+  abstract readonly noun: 'customer' | 'key' | 'plan';
+  /** Its state, beside its name. */
+  state?(detail: Detail): unknown;
   /** What an operator can do. */
   abstract actions(detail: Detail): unknown;
   abstract body(detail: Detail): unknown;
 
-  async readDetail<Read extends KeyDetail | CustomerDetail>() {
-    const detail = await api.get<Read>(apiPath(this.item));
-    document.title = document.title.replace(/^.*? – /, `${keyTitle(detail)} – `);
-    return detail;
-  }
-
   override render() {
-    const { content } = this;
-    return html`<div class="head row spread">
+    const { content, noun } = this;
+    const name = content?.name || this.item;
+    const kind = capitalized(noun);
+    if (this.isConnected) document.title = document.title.replace(/^.*? – /, `${kind} ${name} – `);
+    return html`<p class="back"><a href=${`/console/${noun}s`}>All ${noun}s</a></p>
+      <div class="head row spread">
         <div class="head row">
-          <h1>${content === undefined ? this.item : keyTitle(content)}</h1>
-          ${content === undefined ? nothing : head(content)}
+          <h1><span class="quiet">${kind}</span> ${name}</h1>
+          <span>${content && this.state?.(content)}</span>
         </div>
-        ${content !== undefined && session.isOperator ? html`<div class="actions">${this.actions(content)}</div>` : nothing}
+        ${content && session.isOperator ? html`<div class="actions">${this.actions(content)}</div>` : nothing}
       </div>
-      ${super.render()}`;
+      ${viewerNote()} ${super.render()}`;
   }
 
   view(detail: Detail) {
-    return html`${viewerNote()}
-      <p>The next request is ${describeNext(detail.next)}.</p>
-      ${this.body(detail)}
-      <last-changes item=${detail.id}></last-changes>`;
+    return html`${this.body(detail)} <last-changes item=${this.item}></last-changes>`;
   }
-}
-
-function head({ state, next, plan }: KeyDetail | CustomerDetail) {
-  const isLimited = !next.served && (state === 'valid' || state === 'active');
-  return html`<span>${stateTag(isLimited ? 'limited' : state)} ${planLink(plan)}</span>`;
 }
 
 /** What operators have changed last of a key, a customer or a plan. */

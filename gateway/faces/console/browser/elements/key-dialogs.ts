@@ -1,4 +1,4 @@
-import { html } from 'lit';
+import { html, nothing } from 'lit';
 import { keyFields, type RecordFields } from '../../../../limits/record-fields.ts';
 import { ask, type Question } from '../../../browser/elements/ask-dialog.ts';
 import {
@@ -15,12 +15,11 @@ import type { PolledElement } from '../../../browser/elements/polled-element.ts'
 import { capitalized } from '../../../browser/format.ts';
 import { ApiFailure } from '../../../browser/request.ts';
 import { api } from '../api.ts';
-import { apiPath, keyPath, keyTitle } from '../key.ts';
+import { apiPath, findOne, keyPath, keyTitle, type Named } from '../key.ts';
 import type { Changed, CustomerDetail, IssuedKey, KeyRow } from '../responses.ts';
 import { router } from '../router.ts';
 
 type Page = PolledElement<unknown>;
-type Named = { id: string; name: string };
 
 /** What can be done with a key; nothing with a revoked one. */
 export function keyActions(page: Page, key: KeyRow): (Action | false)[] {
@@ -28,7 +27,7 @@ export function keyActions(page: Page, key: KeyRow): (Action | false)[] {
   if (state === 'revoked') return [];
   const isBanned = state === 'banned';
   return [
-    state !== 'expired' && { text: 'Rotate the key…', act: () => askToRotate(page, key) },
+    state !== 'expired' && { text: 'Rotate…', act: () => askToRotate(page, key) },
     state !== 'expired' && {
       text: isBanned ? 'Ban for another time…' : 'Ban…',
       act: () => askToBan(page, key),
@@ -52,25 +51,23 @@ const askToRevoke = (page: Page, key: Named) =>
     done: 'The key is revoked: its requests are refused from now on',
   });
 
-/** Asks for how long a key is to be banned, and for a reason that its client reads. */
-const askToBan = (page: Page, key: Named) =>
+/** Asks for how long a key is to be banned, and for a reason that its client reads. @param key asked for, too, if left out */
+export const askToBan = (page: Page, key?: Named) =>
   ask(page, {
-    heading: `Ban ${keyTitle(key)}`,
+    heading: key === undefined ? 'Ban a key' : `Ban ${keyTitle(key)}`,
     action: 'Ban the key',
     danger: true,
     asksReason: false,
     message: () =>
       html`<p>From its next request on, the key gets 429 until the ban ends. It replaces any other ban.</p>
+        ${key === undefined ? namedField('Key (name, id, hint or the key itself)', 'key') : nothing}
         ${lengthField()}
         ${field('Reason, which the client reads in its responses', 'reason', { required: true })}`,
-    run: (form) =>
-      page.saved(
-        api.put<Changed>(`${apiPath(key.id)}/ban`, {
-          seconds: Number(form('seconds')),
-          reason: form('reason'),
-        }),
-        `${keyTitle(key)} is banned`,
-      ),
+    run: async (form) => {
+      const banned = key ?? (await findOne('key', form('key')));
+      const ban = { seconds: Number(form('seconds')), reason: form('reason') };
+      await page.saved(api.put<Changed>(`${apiPath(banned.id)}/ban`, ban), `${keyTitle(banned)} is banned`);
+    },
   });
 
 /** Asks for what operators give a key of its own. */
@@ -103,20 +100,25 @@ export const askForFacts = (
     },
   });
 
+/** A field for what names a key or a customer. */
+const namedField = (label: string, name: string) =>
+  field(label, name, { required: true, autofocus: true, maxlength: 5000 });
+
 export const showKey = ({ id }: Named) => router.navigate(keyPath(id));
 
-/** Issues a further key of a customer. */
-export const askToAddKey = (page: Page, of: Named) =>
+/** Issues a further key of a customer. @param of the customer, which is asked for if left out */
+export const askToAddKey = (page: Page, of?: Named) =>
   askForKey(page, {
-    heading: `Add a key for ${keyTitle(of)}`,
+    heading: of === undefined ? 'New key' : `New key of ${keyTitle(of)}`,
     action: 'Issue the key',
     message: () =>
-      html`${field('Name of the key', 'name', { placeholder: of.name, autofocus: true })}
+      html`${of === undefined ? namedField('Customer (name or id)', 'customer') : nothing}
+        ${field('Name of the key', 'name', { placeholder: of?.name ?? '', autofocus: true })}
         <div class="grid">${recordFields(keyFields)}</div>
         <p class="quiet">It shares the customer's plan, limits and what is used of them.</p>`,
-    create: (form) =>
-      api.post(`${apiPath(of.id)}/keys`, { name: form('name') || undefined, ...formFields(keyFields, form) }),
-    done: () => page.reload(),
+    path: async (form) => `${apiPath((of ?? (await findOne('customer', form('customer')))).id)}/keys`,
+    body: (form) => ({ name: form('name') || undefined, ...formFields(keyFields, form) }),
+    done: of === undefined ? showKey : () => page.reload(),
   });
 
 /** Issues a key that replaces another one. */
@@ -130,22 +132,25 @@ const askToRotate = (page: Page, key: Named) =>
           customer's.
         </p>
         ${graceField()}`,
-    create: (form) => api.post(`${apiPath(key.id)}/rotate`, { graceSeconds: Number(form('grace')) }),
+    path: () => `${apiPath(key.id)}/rotate`,
+    body: (form) => ({ graceSeconds: Number(form('grace')) }),
     done: showKey,
   });
 
 interface KeyQuestion extends Question {
-  create: (form: FormTexts) => Promise<IssuedKey>;
+  path: (form: FormTexts) => string | Promise<string>;
+  body: (form: FormTexts) => object;
   /** Called with the key when it is stored elsewhere. */
   done: (issued: IssuedKey) => unknown;
 }
 
 /** Asks for what a new key needs, and shows it. */
-export const askForKey = (page: Page, { create, done, ...question }: KeyQuestion) =>
+export const askForKey = (page: Page, { path, body, done, ...question }: KeyQuestion) =>
   ask(page, {
     ...question,
     run: async (form) => {
-      const issued = await create(form).catch(sayThatItMayExist);
+      const to = await path(form);
+      const issued = await api.post<IssuedKey>(to, body(form)).catch(sayThatItMayExist);
       return {
         noun: 'key',
         label: 'API key',

@@ -8,7 +8,7 @@ export const viewerNote = () =>
     ? nothing
     : html`<p class="quiet">You have a viewer's link: you can look at everything and change nothing.</p>`;
 
-/** Buttons for what an operator can do. */
+/** Buttons for what an operator can do. Their texts end with … if they ask for something first. */
 export const operatorActions = (...actions: (Action | false)[]) =>
   session.isOperator ? html`<div class="actions">${actionButtons(actions)}</div>` : nothing;
 

@@ -8,10 +8,14 @@ import { fetchPlans } from '../limit-fields.ts';
 import { banPolicyGroup, type PolicyGroup } from '../policy-groups.ts';
 import type { Changed, KeyPlan, Policy, PolicyState } from '../responses.ts';
 import { enforcedText, issueList } from '../setting-text.ts';
-import { operatorActions } from './page-head.ts';
+import { head } from './page-head.ts';
 
 interface Shown {
   state: PolicyState;
+  /** Values of the group that are in force; undefined if some are not known. */
+  known: object | undefined;
+  /** All values, the defaults where others are not known. */
+  shown: Policy;
   plans: KeyPlan[];
 }
 
@@ -21,7 +25,9 @@ class PolicySettings extends PolledElement<Shown> {
 
   async read() {
     const [state, plans] = await Promise.all([api.get<PolicyState>('/api/policy'), fetchPlans()]);
-    return { state, plans: plans.filter(({ needsOwnLimits }) => !needsOwnLimits) };
+    const known = this.own(state.stored) ?? this.own(state.enforced[0]?.value ?? {});
+    const shown = { ...state.defaults, ...known };
+    return { state, known, shown, plans: plans.filter(({ needsOwnLimits }) => !needsOwnLimits) };
   }
 
   /** The values of the group among all; undefined if some are not known. */
@@ -48,7 +54,7 @@ class PolicySettings extends PolledElement<Shown> {
     };
   }
 
-  askToChange({ state: { stored, defaults }, plans }: Shown, shown: Policy) {
+  askToChange({ state: { stored, defaults }, shown, plans }: Shown) {
     const { heading, fields, switched } = this.group;
     ask(this, {
       heading,
@@ -80,17 +86,17 @@ class PolicySettings extends PolledElement<Shown> {
     });
   }
 
-  view(content: Shown) {
-    const { state, plans } = content;
-    const { stored, defaults } = state;
-    const own = this.own(stored);
-    const inForce = own ?? this.own(state.enforced[0]?.value ?? {});
-    const shown = { ...defaults, ...inForce };
+  override render() {
+    const { content, group } = this;
+    const change = content && { text: 'Change…', act: () => this.askToChange(content) };
+    return html`${head(html`<h2>${group.heading}</h2>`, change ?? false)} ${super.render()}`;
+  }
+
+  view({ state, known, shown, plans }: Shown) {
     const running = state.enforced.reduce((sum, { gateways }) => sum + gateways, state.gateways);
-    return html`${own === undefined ? issueList(state.issues) : nothing}
-      <div class="stack">${inForce === undefined ? nothing : this.effect(shown, plans)}</div>
-      <p class="quiet">In force: ${enforcedText(state, running, () => 'other values', this.isSettling)}</p>
-      ${operatorActions({ text: 'Change…', act: () => this.askToChange(content, shown) })}`;
+    return html`${this.own(state.stored) === undefined ? issueList(state.issues) : nothing}
+      ${known && this.effect(shown, plans)}
+      <p class="quiet">In force: ${enforcedText(state, running, () => 'other values', this.isSettling)}</p>`;
   }
 }
 

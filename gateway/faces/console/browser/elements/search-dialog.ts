@@ -3,9 +3,8 @@ import { dayMs } from '../../../../limits/utc-day.ts';
 import { field, withField } from '../../../browser/elements/fields.ts';
 import { PolledElement } from '../../../browser/elements/polled-element.ts';
 import { api, url } from '../api.ts';
-import { findKey, keyPath, keyTitle, pastedKey } from '../key.ts';
+import { keyPath, keyTitle, openKey, pastedKey, type Named } from '../key.ts';
 import type { Page } from '../responses.ts';
-import { router } from '../router.ts';
 
 interface Hit {
   href: string;
@@ -60,16 +59,14 @@ class SearchDialog extends PolledElement<{ words: string; hits: Hit[] }> {
     const key = pastedKey(text);
     this.text = key === undefined ? text : '';
     if (key === undefined) void this.reload();
-    else void this.act(async () => router.navigate(await findKey(key)));
+    else openKey(this, key);
   }
 
   async read() {
     const { words } = this;
     if (words === '') return { words, hits: [] };
     const found = async (noun: string) => {
-      const { items } = await api.get<Page<{ id: string; name: string }>>(
-        url`/api/${noun}s?search=${words}&limit=${most}`,
-      );
+      const { items } = await api.get<Page<Named>>(url`/api/${noun}s?search=${words}&limit=${most}`);
       return items.map((item) => ({ href: keyPath(item.id), text: keyTitle(item), about: noun }));
     };
     return { words, hits: (await Promise.all([found('customer'), found('key')])).flat() };
@@ -90,7 +87,7 @@ class SearchDialog extends PolledElement<{ words: string; hits: Hit[] }> {
         ${hits.map(
           ({ href, text, about = 'page' }) =>
             html`<li>
-              <a href=${href}>${text} <span class="quiet">${about}</span></a>
+              <a class="row spread" href=${href}>${text} <span class="quiet">${about}</span></a>
             </li>`,
         )}
       </ul>
@@ -100,9 +97,7 @@ class SearchDialog extends PolledElement<{ words: string; hits: Hit[] }> {
   }
 
   override render() {
-    return html`<button type="button" class="quiet" @click=${this.open}>
-        Search <span class="tag" aria-hidden="true">/</span>
-      </button>
+    return html`<button type="button" class="quiet" title="Key /" @click=${this.open}>Search…</button>
       <dialog class="search-dialog" aria-label="Find">
         <form role="search" @submit=${this.submit} @input=${withField((text) => this.input(text))}>
           ${field('Customer, key or page', 'search', {

@@ -2,11 +2,10 @@ import { html } from 'lit';
 import { choice, field, withField } from '../../../browser/elements/fields.ts';
 import type { Action } from '../../../browser/elements/menu.ts';
 import { plural } from '../../../browser/format.ts';
-import { findKey, pastedKey } from '../key.ts';
+import { openKey, pastedKey } from '../key.ts';
 import { fetchPlans } from '../limit-fields.ts';
 import type { KeyPlan, Page } from '../responses.ts';
 import { router } from '../router.ts';
-import { askToIssue } from './customer-dialogs.ts';
 import { ListPage } from './list-page.ts';
 
 /** Time without a key press after which the text is searched for. */
@@ -33,6 +32,8 @@ export abstract class SearchPage<Row extends object> extends ListPage<Row, { tot
   /** Name of a record. */
   abstract readonly noun: string;
   abstract readonly placeholder: string;
+  /** Asks for what a new one needs. */
+  abstract ask(): unknown;
   abstract readonly filters: readonly Filter[];
 
   constructor() {
@@ -53,7 +54,7 @@ export abstract class SearchPage<Row extends object> extends ListPage<Row, { tot
   }
 
   override actions(): Action[] {
-    return [{ text: 'New customer with a key', tone: 'primary', act: () => askToIssue(this) }];
+    return [{ text: `New ${this.noun}…`, tone: 'primary', act: () => this.ask() }];
   }
 
   get none() {
@@ -82,7 +83,7 @@ export abstract class SearchPage<Row extends object> extends ListPage<Row, { tot
       this.#typing = setTimeout(() => router.setQuery({ search: text.trim() }), typingMs);
     } else {
       if (this.field !== null) this.field.value = '';
-      void this.act(async () => router.navigate(await findKey(key)));
+      openKey(this, key);
     }
   }
 

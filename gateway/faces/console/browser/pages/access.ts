@@ -1,9 +1,9 @@
 import '../elements/policy-settings.ts';
 import { html, nothing } from 'lit';
-import { button } from '../../../browser/elements/table.ts';
+import { menuColumn, type Action } from '../../../browser/elements/menu.ts';
 import { formatRelative, relativeOr } from '../../../browser/format.ts';
 import { api, url } from '../api.ts';
-import { liftBan } from '../elements/key-dialogs.ts';
+import { askToBan, liftBan } from '../elements/key-dialogs.ts';
 import { ListPage, type Columns } from '../elements/list-page.ts';
 import { keyLink, keyTitle, planLink } from '../key.ts';
 import { addressGroup, banPolicyGroup } from '../policy-groups.ts';
@@ -40,19 +40,20 @@ class PageTokens extends ListPage<ApiToken> {
         'labelled',
       ],
       session.isOperator &&
-        button(
-          'Revoke…',
-          (token) => `Revoke the token ${nameOf(token)}`,
-          (token) =>
-            this.confirm({
-              heading: `Revoke the token ${nameOf(token)}?`,
-              action: 'Revoke the token',
-              says: 'The program is refused from its next request on, for good.',
-              change: () => api.delete(url`/api/tokens/${token.id}`),
-              done: `The token ${nameOf(token)} is revoked.`,
-            }),
-        ),
+        menuColumn<ApiToken>(nameOf, (token) => [
+          { text: 'Revoke…', name: `Revoke the token ${nameOf(token)}`, act: () => this.revoke(token) },
+        ]),
     ];
+  }
+
+  revoke(token: ApiToken) {
+    this.confirm({
+      heading: `Revoke the token ${nameOf(token)}?`,
+      action: 'Revoke the token',
+      says: 'The program is refused from its next request on, for good.',
+      change: () => api.delete(url`/api/tokens/${token.id}`),
+      done: `The token ${nameOf(token)} is revoked.`,
+    });
   }
 }
 
@@ -72,23 +73,29 @@ class PageSessions extends ListPage<ListedSession> {
       ['Since', ({ createdAt }) => formatRelative(createdAt), 'minor'],
       ['Granted by', ({ grantedBy }) => grantedBy, 'minor'],
       ['Expires', ({ expiresAt }) => formatRelative(expiresAt), 'labelled'],
-      ['Action', (listed) => this.action(listed), 'action'],
+      menuColumn<ListedSession>(
+        ({ name }) => name,
+        (listed) => [
+          listed.own
+            ? { text: 'Sign out', name: 'Sign out', act: () => this.act(session.signOut) }
+            : session.isOperator && {
+                text: 'End…',
+                name: `End the session of ${listed.name}`,
+                act: () => this.end(listed),
+              },
+        ],
+      ),
     ];
   }
 
-  action({ id, name, own }: ListedSession) {
-    if (own) return html`<button type="button" @click=${() => this.act(session.signOut)}>Sign out</button>`;
-    const end = () =>
-      this.confirm({
-        heading: `End the session of ${name}?`,
-        action: 'End the session',
-        says: 'The browser is signed out at once. What is typed in it and not saved stays there.',
-        change: () => api.delete(url`/api/sessions/${id}`),
-        done: `${name} is signed out.`,
-      });
-    return session.isOperator
-      ? html`<button type="button" aria-label=${`End the session of ${name}`} @click=${end}>End…</button>`
-      : nothing;
+  end({ id, name }: ListedSession) {
+    this.confirm({
+      heading: `End the session of ${name}?`,
+      action: 'End the session',
+      says: 'The browser is signed out at once. What is typed in it and not saved stays there.',
+      change: () => api.delete(url`/api/sessions/${id}`),
+      done: `${name} is signed out.`,
+    });
   }
 }
 
@@ -100,18 +107,17 @@ class PageBans extends ListPage<Ban> {
   override readonly none =
     'No key is banned. A key is banned when it goes on after 429: the policy below says when.';
 
+  override actions(): Action[] {
+    return [{ text: 'Ban a key…', act: () => askToBan(this) }];
+  }
+
   override about() {
     return html`<h2>Bans, soonest to expire first</h2>`;
   }
 
   override render() {
     return html`${super.render()}
-      <p class="quiet">
-        A key is banned by hand on its page, or in the menu of its row under <a href="/console/keys">Keys</a>.
-      </p>
-      <h2>Ban policy</h2>
       <policy-settings .group=${banPolicyGroup}></policy-settings>
-      <h2>Requests without a valid key</h2>
       <policy-settings .group=${addressGroup}></policy-settings>`;
   }
 
@@ -122,11 +128,9 @@ class PageBans extends ListPage<Ban> {
       ['Ends', ({ endsAt }) => formatRelative(endsAt), 'labelled', ({ endsAt }) => endsAt],
       ['Reason', ({ reason }) => reason],
       session.isOperator &&
-        button(
-          'Lift',
-          ({ name }) => `Lift the ban of ${name}`,
-          (ban) => void liftBan(this, ban),
-        ),
+        menuColumn<Ban>(keyTitle, (ban) => [
+          { text: 'Lift', name: `Lift the ban of ${keyTitle(ban)}`, act: () => liftBan(this, ban) },
+        ]),
     ];
   }
 }

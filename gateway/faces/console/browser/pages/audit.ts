@@ -50,10 +50,8 @@ class PageAudit extends ListPage<AuditEntry> {
   submit(event: SubmitEvent) {
     const text = formTexts(event);
     void this.act(async () => {
-      for (const name of ['who', 'target']) {
-        if (pastedKey(text(name)) === undefined) continue;
-        const input = this.querySelector<HTMLInputElement>(`[name="${name}"]`);
-        if (input !== null) input.value = '';
+      if (pastedKey(text('who')) !== undefined || pastedKey(text('target')) !== undefined) {
+        this.querySelector('form')?.reset();
         const message = 'That is an API key itself. Find its id under Keys.';
         throw new ApiFailure({ code: 'invalid_request', message });
       }

@@ -2,9 +2,10 @@ import { html, nothing } from 'lit';
 import type { OwnFields } from '../../../../keys/api-key-record.ts';
 import { customerFields, keyFields } from '../../../../limits/record-fields.ts';
 import type { WindowName } from '../../../../limits/windows.ts';
-import { failureTable, usageDays, windowMeters } from '../../../browser/elements/customer-use.ts';
+import { failedRequests, usageDays, windowMeters } from '../../../browser/elements/customer-use.ts';
 import { hintOf, keyColumns } from '../../../browser/elements/key-columns.ts';
 import { actionButtons, menu, menuColumn } from '../../../browser/elements/menu.ts';
+import { customerTags, stateTag } from '../../../browser/elements/state-tag.ts';
 import { listTable } from '../../../browser/elements/table.ts';
 import { formatNumber, formatRelative, formatTime } from '../../../browser/format.ts';
 import { api } from '../api.ts';
@@ -13,7 +14,7 @@ import { DetailPage } from '../elements/detail-page.ts';
 import { factList, recordFacts, type Fact } from '../elements/fact-list.ts';
 import { askToAddKey, keyActions } from '../elements/key-dialogs.ts';
 import { head } from '../elements/page-head.ts';
-import { apiPath, keyLink, keyTitle } from '../key.ts';
+import { apiPath, keyLink, keyTitle, nextRequest, planLink } from '../key.ts';
 import type { CustomerDetail, DayUsage, Failure, KeyDetail, KeyRow, Page } from '../responses.ts';
 import { session } from '../session.ts';
 
@@ -22,31 +23,34 @@ type Shown = CustomerDetail & { days: DayUsage[]; failures: Failure[] };
 
 /** One customer: what it uses, its keys, and everything that can be done about it. */
 class PageCustomer extends DetailPage<Shown> {
+  override readonly noun = 'customer';
+
   async read() {
     const path = apiPath(this.item);
     const [detail, { items: days }, { items: failures }] = await Promise.all([
-      this.readDetail<CustomerDetail>(),
+      api.get<CustomerDetail>(path),
       api.get<Page<DayUsage>>(`${path}/usage?days=30`),
       api.get<Page<Failure>>(`${path}/failures`),
     ]);
     return { ...detail, days, failures };
   }
 
+  override state(customer: Shown) {
+    return html`${customerTags(stateNow(customer), bannedIn(customer))} ${planLink(customer.plan)}`;
+  }
+
   actions(customer: Shown) {
     return html`<button type="button" class="primary" @click=${() => askToAddKey(this, customer)}>
-        Add key…
+        New key…
       </button>
       ${menu('customer-menu', html`More <span aria-hidden="true">▾</span>`, customerActions(this, customer))}`;
   }
 
   body(customer: Shown) {
-    const { id, createdAt, items, days, failures } = customer;
-    return html`${head(html`<h2>Use now</h2>`, {
-        text: 'Change limits…',
-        tone: 'plain',
-        act: () => askForLimits(this, customer),
-      })}
-      ${windowMeters(customer, (name) => limitSource(customer, name))} ${usageDays(days)}
+    const { id, createdAt, items, days, failures, next } = customer;
+    return html`${nextRequest(next, bannedIn(customer))}
+      ${head(html`<h2>Use now</h2>`, { text: 'Change limits…', act: () => askForLimits(this, customer) })}
+      ${windowMeters(customer, (name) => limitSource(customer, name))}
       <h2>Keys</h2>
       ${listTable(
         'Keys',
@@ -58,22 +62,24 @@ class PageCustomer extends DetailPage<Shown> {
         ],
         { none: 'It has none.' },
       )}
-      ${head(html`<h2>About</h2>`, {
-        text: 'Change details…',
-        tone: 'plain',
-        act: () => askForCustomerFacts(this, customer),
-      })}
+      ${usageDays(days)} ${failedRequests(failures, ({ keyId }) => keyLink({ id: keyId, name: keyId }))}
+      ${head(html`<h2>About</h2>`, { text: 'Change details…', act: () => askForCustomerFacts(this, customer) })}
       ${factList([
         ['Id', html`<code>${id}</code>`],
         ...Object.values(recordFacts(customerFields, customer)),
         ['Created', createdAt === '' ? '–' : formatTime(createdAt)],
-      ])}
-      <h2>Last failed requests</h2>
-      ${failureTable(failures, ({ keyId }) => keyLink({ id: keyId, name: keyId }))}`;
+      ])}`;
   }
 }
 
 customElements.define('page-customer', PageCustomer);
+
+const bannedIn = ({ items }: CustomerDetail) => items.filter(({ state }) => state === 'banned').length;
+
+/** @returns a state that is not one of the record while a limit is used up */
+function stateNow({ state, next }: KeyDetail | CustomerDetail) {
+  return !next.served && (state === 'valid' || state === 'active') ? 'limited' : state;
+}
 
 /** Where a limit comes from that is not simply that of the plan. */
 function limitSource({ limits }: CustomerDetail, name: WindowName) {
@@ -86,13 +92,18 @@ function limitSource({ limits }: CustomerDetail, name: WindowName) {
 
 /** One API key: its state, what it uses, and everything that can be done about it. */
 class PageKey extends DetailPage<KeyDetail> {
+  override readonly noun = 'key';
   /** Its customer, for its name. Read once. */
   customer: { id: string; name: string } | undefined;
 
   async read() {
-    const key = await this.readDetail<KeyDetail>();
+    const key = await api.get<KeyDetail>(apiPath(this.item));
     this.customer ??= await api.get<CustomerDetail>(apiPath(key.customerId));
     return key;
+  }
+
+  override state(key: KeyDetail) {
+    return html`${hintOf(key)} ${stateTag(stateNow(key))} ${planLink(key.plan)}`;
   }
 
   actions(key: KeyDetail) {
@@ -105,7 +116,7 @@ class PageKey extends DetailPage<KeyDetail> {
     const facts = {
       id: ['Id', html`<code>${id}</code>`],
       customerId: ['Customer', html`${keyLink(customer)}, which has the plan and the limits`],
-      hint: ['Key', hintOf(key)],
+      hint: false,
       createdAt: ['Created', createdAt === '' ? '–' : formatTime(createdAt)],
       ...recordFacts(keyFields, key),
       use: [
@@ -122,7 +133,7 @@ class PageKey extends DetailPage<KeyDetail> {
       replaces: replaces !== null && ['Replaces', keyLink(other(replaces))],
       replacedBy: replacedBy !== null && ['Replaced by', keyLink(other(replacedBy))],
     } satisfies Record<Exclude<keyof OwnFields, 'name' | 'revokedAt'>, Fact> & Record<string, Fact>;
-    return factList(Object.values(facts));
+    return html`${nextRequest(key.next)} ${factList(Object.values(facts))}`;
   }
 }
 

@@ -4,11 +4,11 @@ import { dayMs } from '../../../../limits/utc-day.ts';
 import { amountOf } from '../../../browser/elements/customer-use.ts';
 import { keyColumns } from '../../../browser/elements/key-columns.ts';
 import { menuColumn } from '../../../browser/elements/menu.ts';
-import { sparkline } from '../../../browser/elements/sparkline.ts';
-import { stateTag } from '../../../browser/elements/state-tag.ts';
+import { sinceFirst, sparkline } from '../../../browser/elements/sparkline.ts';
+import { customerTags } from '../../../browser/elements/state-tag.ts';
 import { count } from '../../../browser/elements/table.ts';
 import { capitalized, formatDay, relativeOr } from '../../../browser/format.ts';
-import { customerActions } from '../elements/customer-dialogs.ts';
+import { askToIssue, customerActions } from '../elements/customer-dialogs.ts';
 import { askToAddKey, keyActions } from '../elements/key-dialogs.ts';
 import type { Columns } from '../elements/list-page.ts';
 import { SearchPage, type Filter } from '../elements/search-page.ts';
@@ -24,6 +24,8 @@ class PageCustomers extends SearchPage<CustomerRow> {
     ['Limits', 'ownLimits', 'Any limits', { true: 'Own limits' }],
   ];
 
+  override readonly ask = () => askToIssue(this);
+
   override get query() {
     const query = super.query;
     query.set('use', 'true');
@@ -33,7 +35,7 @@ class PageCustomers extends SearchPage<CustomerRow> {
   override columns(): Columns<CustomerRow> {
     return [
       ['Name', keyLink, '', keyTitle],
-      ['State', ({ state }) => stateTag(state), '', ({ state }) => state],
+      ['State', ({ state, use }) => customerTags(state, use?.bannedKeys), '', ({ state }) => state],
       [
         'Plan',
         (customer) => html`${planLink(customer.plan)} ${ownLimitsNote(customer)}`,
@@ -43,12 +45,12 @@ class PageCustomers extends SearchPage<CustomerRow> {
       [
         'Used today',
         ({ use }) => (use?.windows.day ? amountOf(use.windows.day) : '–'),
-        '',
+        'number',
         ({ use }) => use?.windows.day?.used,
       ],
       [
         'Last 30 days',
-        ({ use }) => sparkline(use?.days ?? []),
+        ({ use }) => use && sparkline(sinceFirst(use.days, use.days)),
         '',
         ({ use }) => use?.days.reduce((sum, units) => sum + units, 0),
       ],
@@ -58,12 +60,12 @@ class PageCustomers extends SearchPage<CustomerRow> {
         'minor',
         ({ use }) => use?.lastUsedOn,
       ],
-      ['Keys', ({ keys }) => keys, 'minor'],
+      count('Keys', ({ keys }) => keys, 'number minor'),
       ['Reference', ({ reference }) => reference, 'minor'],
       ['Created', ({ createdAt }) => relativeOr(createdAt, '–'), 'minor', ({ createdAt }) => createdAt],
       session.isOperator &&
         menuColumn<CustomerRow>(keyTitle, (customer) => [
-          { text: 'Add key…', act: () => askToAddKey(this, customer) },
+          { text: 'New key…', act: () => askToAddKey(this, customer) },
           ...customerActions(this, customer),
         ]),
     ];
@@ -85,6 +87,8 @@ class PageKeys extends SearchPage<KeyRow> {
     ],
     ['Expiry', 'expires', 'Any expiry', { 7: 'Within 7 days', 30: 'Within 30 days', 90: 'Within 90 days' }],
   ];
+
+  override readonly ask = () => askToAddKey(this);
 
   override get query() {
     const query = super.query;

@@ -3,7 +3,7 @@ import '../../../browser/elements/time-chart.ts';
 import { html, nothing } from 'lit';
 import type { ChartSeries } from '../../../browser/elements/chart-options.ts';
 import { PolledElement } from '../../../browser/elements/polled-element.ts';
-import { sparkline } from '../../../browser/elements/sparkline.ts';
+import { sinceFirst, sparkline } from '../../../browser/elements/sparkline.ts';
 import { stateTag } from '../../../browser/elements/state-tag.ts';
 import { count, listTable } from '../../../browser/elements/table.ts';
 import {
@@ -78,7 +78,6 @@ class PageOverview extends PolledElement<Content> {
           ${
             keys === undefined
               ? html`<time-chart
-                  class="panel"
                   heading="Requests a second"
                   .times=${points.map(({ at }) => Date.parse(at) / 1000)}
                   .series=${requests(points)}
@@ -105,10 +104,11 @@ const requestsIn = ({ byStatus }: TrafficPoint) =>
 function figures({ recent }: LiveState, points: readonly TrafficPoint[]) {
   const { requests, refused, withoutKey, latencyMs } = recent;
   const failed = failedIn(recent);
-  const figure = (name: string, value: string, detail: string, of: (point: TrafficPoint) => number) =>
+  const counts = points.map(requestsIn);
+  const figure = (name: string, value: string, detail: string, of: (point: TrafficPoint) => number | null) =>
     html`<section class="panel reading">
       <h2>${name}</h2>
-      ${sparkline(points.map(of))} <strong class="figure">${value}</strong>
+      ${sparkline(sinceFirst(points.map(of), counts))} <strong class="figure">${value}</strong>
       <p class="quiet">${detail}</p>
     </section>`;
   return html`<div class="figures-now panels grid">
@@ -117,13 +117,13 @@ function figures({ recent }: LiveState, points: readonly TrafficPoint[]) {
       'Success',
       requests === 0 ? '–' : formatShare(1 - failed / requests),
       `${formatNumber(failed)} failed`,
-      (point) => 1 - failedIn(point) / Math.max(1, requestsIn(point)),
+      (point) => (requestsIn(point) === 0 ? null : 1 - failedIn(point) / requestsIn(point)),
     )}
     ${figure(
       'p99',
       formatMilliseconds(latencyMs?.p99 ?? null),
       `p50 ${formatMilliseconds(latencyMs?.p50 ?? null)}`,
-      (point) => point.latencyMs?.p99 ?? 0,
+      (point) => point.latencyMs?.p99 ?? null,
     )}
     ${figure(
       'Refused',
@@ -135,15 +135,14 @@ function figures({ recent }: LiveState, points: readonly TrafficPoint[]) {
 }
 
 /** Requests a second by class of status. Classes that do not occur are left out, except for 2xx. */
-const requests = (points: readonly TrafficPoint[]): ChartSeries[] =>
-  classes
-    .map(([status, label, tone]) => ({
-      status,
-      label,
-      tone,
-      values: points.map(({ byStatus }) => (byStatus[status] ?? 0) / 60),
-    }))
-    .filter(({ status, values }) => status === '2xx' || values.some((value) => value > 0));
+function requests(points: readonly TrafficPoint[]): ChartSeries[] {
+  const counts = points.map(requestsIn);
+  const series = classes.map(([status, label, tone]) => {
+    const rates = points.map(({ byStatus }) => (byStatus[status] ?? 0) / 60);
+    return { status, label, tone, values: sinceFirst(rates, counts) };
+  });
+  return series.filter(({ status, values }) => status === '2xx' || values.some(Boolean));
+}
 
 function busiestTable({ busiestCustomers }: LiveState) {
   if (busiestCustomers === null) {
@@ -188,10 +187,9 @@ const row = ({ id, severity, title, detail, advice, link }: Problem) =>
     <span class="quiet">${linkTo(link)}</span>
   </li>`;
 
-function linkTo(link: ProblemLink) {
-  if ('page' in link) return html`<a href=${link.page}>${link.text}</a>`;
-  return html`“${link.heading}” in <code>${link.document}</code>`;
-}
+const linkTo = ({ page, text, heading, document }: ProblemLink) =>
+  html`<a href=${page}>${text}</a>
+    ${heading === undefined ? nothing : html`and “${heading}” in <code>${document}</code>`}`;
 
 /**
  * What to do with a gateway that nobody has used yet, in place of a chart without anything in it.
@@ -203,7 +201,7 @@ const firstUse = (page: PolledElement<unknown>, keys: number) =>
     <ol>
       <li>
         <p>A request needs an API key. You have <a href="/console/keys">${plural(keys, 'key')}</a>.</p>
-        ${operatorActions({ text: 'Issue a key', tone: 'primary', act: () => askToIssue(page, () => page.reload()) })}
+        ${operatorActions({ text: 'New customer…', tone: 'primary', act: () => askToIssue(page, () => page.reload()) })}
       </li>
       <li>
         <p>Send a request with it, in place of <code>YOUR_KEY</code>:</p>

@@ -1,19 +1,19 @@
-import '../elements/detail-page.ts';
-import { html, nothing } from 'lit';
+import { html } from 'lit';
 import { defaultLimits } from '../../../../limits/limits.ts';
 import { windows } from '../../../../limits/windows.ts';
-import type { Action } from '../../../browser/elements/menu.ts';
-import { PolledElement } from '../../../browser/elements/polled-element.ts';
+import { actionButtons, menuColumn, type Action } from '../../../browser/elements/menu.ts';
+import type { PolledElement } from '../../../browser/elements/polled-element.ts';
 import { count } from '../../../browser/elements/table.ts';
 import { capitalized, formatNumber, plural } from '../../../browser/format.ts';
 import { api, url } from '../api.ts';
+import { DetailPage } from '../elements/detail-page.ts';
 import { factList } from '../elements/fact-list.ts';
 import { ListPage, type Columns } from '../elements/list-page.ts';
-import { operatorActions, viewerNote } from '../elements/page-head.ts';
 import { askForPlanLimits } from '../elements/plan-limits-dialog.ts';
 import { planLink } from '../key.ts';
 import type { Page, Plan } from '../responses.ts';
 import { router } from '../router.ts';
+import { session } from '../session.ts';
 import { enforcedText, issueList, limitsText, shadowText } from '../setting-text.ts';
 
 /** All plans: what they allow, and how many customers are on them. */
@@ -21,7 +21,7 @@ class PagePlans extends ListPage<Plan> {
   override readonly none = 'There are no plans.';
 
   override actions(): Action[] {
-    return [{ text: 'New plan', tone: 'primary', act: () => askForPlanLimits(this) }];
+    return [{ text: 'New plan…', tone: 'primary', act: () => askForPlanLimits(this) }];
   }
 
   override view(content: Page<Plan>) {
@@ -41,6 +41,11 @@ class PagePlans extends ListPage<Plan> {
       count('Customers', (plan) =>
         plan.customers === null ? null : customersLink(plan, formatNumber(plan.customers)),
       ),
+      session.isOperator &&
+        menuColumn<Plan>(
+          ({ name }) => name,
+          (plan) => planActions(this, plan),
+        ),
     ];
   }
 }
@@ -58,53 +63,49 @@ const customersLink = ({ name }: Plan, text: string) =>
 customElements.define('page-plans', PagePlans);
 
 /** One plan: its limits, its customers, and its last changes. */
-class PagePlan extends PolledElement<Plan> {
+class PagePlan extends DetailPage<Plan> {
+  override readonly noun = 'plan';
+
   read() {
     return api.get<Plan>(url`/api/plans/${this.item}`);
   }
 
-  askToRemove({ name }: Plan) {
-    this.confirm({
-      heading: `Remove the plan ${name}?`,
-      action: 'Remove',
-      typed: name,
-      says: 'No customer can be put on it any more. This is refused if one is on it.',
-      change: () => api.delete(url`/api/plans/${name}`),
-      done: () => {
-        router.navigate('/console/plans');
-        return `The plan ${name} was removed.`;
-      },
-    });
+  actions(plan: Plan) {
+    return actionButtons(planActions(this, plan));
   }
 
-  override render() {
-    return html`${this.content && html`<p><a href="/console/plans">All plans</a></p>`}
-      <h1>${this.item}</h1>
-      ${super.render()}`;
-  }
-
-  view(plan: Plan) {
-    const { issues, name, customers, kind } = plan;
-    return html`${viewerNote()} ${issueList(issues)}
+  body(plan: Plan) {
+    return html`${issueList(plan.issues)}
     ${factList([
       ['Limits', limitsText(plan)],
       ['Shadow limits, counted only', shadowText(plan)],
       ['In force', enforcedText(plan, plan.running, limitsText, this.isSettling)],
-      ['Customers', customersLink(plan, plural(customers ?? 0, 'customer'))],
-    ])}
-    ${
-      kind === 'plan'
-        ? html`${operatorActions(
-              { text: 'Change limits…', tone: 'primary', act: () => askForPlanLimits(this, plan) },
-              defaultLimits(name) === undefined && {
-                text: 'Remove this plan',
-                tone: 'danger',
-                act: () => this.askToRemove(plan),
-              },
-            )} <last-changes item=${name}></last-changes>`
-        : nothing
-    }`;
+      ['Customers', customersLink(plan, plural(plan.customers ?? 0, 'customer'))],
+    ])}`;
   }
 }
 
 customElements.define('page-plan', PagePlan);
+
+/** What can be done with a plan; nothing with one whose limits are elsewhere. */
+function planActions(page: PolledElement<unknown>, plan: Plan): (Action | false)[] {
+  if (plan.kind !== 'plan') return [];
+  const isDefault = defaultLimits(plan.name) !== undefined;
+  return [
+    { text: 'Change limits…', act: () => askForPlanLimits(page, plan) },
+    !isDefault && { text: 'Remove…', tone: 'danger', act: () => askToRemove(page, plan) },
+  ];
+}
+
+const askToRemove = (page: PolledElement<unknown>, { name }: Plan) =>
+  page.confirm({
+    heading: `Remove the plan ${name}?`,
+    action: 'Remove',
+    typed: name,
+    says: 'No customer can be put on it any more. This is refused if one is on it.',
+    change: () => api.delete(url`/api/plans/${name}`),
+    done: () => {
+      router.navigate('/console/plans');
+      return `The plan ${name} was removed.`;
+    },
+  });

@@ -27,7 +27,6 @@ class PageSettings extends PolledElement<LiveState> {
   override render() {
     return html`<h1>System</h1>
       ${viewerNote()} ${super.render()}
-      <h2>Record of use</h2>
       <policy-settings .group=${retentionGroup}></policy-settings>`;
   }
 
@@ -105,13 +104,7 @@ function redisFacts({ redis }: LiveState) {
       ['Role', told(server.role)],
       ['Up for', told(server.uptimeSeconds, formatDuration)],
       ['Latency', told(server.latencyMs, (ms) => `${ms} ms`)],
-      [
-        'Memory',
-        told(
-          server.memory,
-          ({ usedBytes, limitBytes }) => `${formatMegabytes(usedBytes)} of ${formatMegabytes(limitBytes)}`,
-        ),
-      ],
+      ['Memory', told(server.memory, memoryText)],
       ['Append-only file', told(server.appendOnly, (on) => (on ? 'on' : 'off'))],
       ['Evicted keys', told(server.evictedKeys, formatNumber)],
       ['Replicas', told(server.connectedReplicas, formatNumber)],
@@ -119,6 +112,9 @@ function redisFacts({ redis }: LiveState) {
     ]),
   );
 }
+
+const memoryText = ({ usedBytes, limitBytes }: { usedBytes: number; limitBytes: number }) =>
+  `${formatMegabytes(usedBytes)} of ${formatMegabytes(limitBytes)}`;
 
 /** @param value null if Redis does not tell */
 const told = <T>(value: T | null, format: (value: T) => string = String) =>

@@ -17,10 +17,6 @@ class PageUsage extends ListPage<MonthUsage> {
     return 60_000;
   }
 
-  override about() {
-    return html`<p class="quiet">UTC months, all customers together.</p>`;
-  }
-
   override table(items: MonthUsage[]) {
     return items.some(({ customers }) => customers > 0) ? months(items) : html`<p>${this.none}</p>`;
   }
@@ -31,8 +27,7 @@ function months(items: MonthUsage[]) {
   const chosen = items.find(({ month }) => month === asked) ?? items.at(-1);
   return html`<h2>Months</h2>
     <time-chart
-      class="panel"
-      heading="Requests by month"
+      heading="Requests by month (UTC), all customers"
       unit="utc-month"
       .times=${items.map(({ month }) => Date.parse(month) / 1000)}
       .series=${servedAndRefused(items)}

@@ -26,7 +26,7 @@ class PageWebhooks extends ListPage<WebhookRow, Beside> {
     'There are no webhooks. A webhook is an address that events of all customers or of one are sent to, signed.';
 
   override actions(): Action[] {
-    return [{ text: 'Add a webhook…', tone: 'primary', act: () => this.askFor() }];
+    return [{ text: 'New webhook…', tone: 'primary', act: () => this.askFor() }];
   }
 
   override async read() {
@@ -107,7 +107,7 @@ class PageWebhooks extends ListPage<WebhookRow, Beside> {
   askFor(webhook?: WebhookRow) {
     const types = this.content?.types ?? [];
     ask(this, {
-      heading: webhook === undefined ? 'Add a webhook' : 'Change the webhook',
+      heading: webhook === undefined ? 'New webhook' : 'Change the webhook',
       action: webhook === undefined ? 'Add' : 'Save',
       message: () =>
         html`${field('Address', 'url', {
