@@ -21,7 +21,7 @@ export abstract class DetailPage<Detail extends { name: string }> extends Polled
     const name = content?.name || this.item;
     const kind = capitalized(noun);
     if (this.isConnected) document.title = document.title.replace(/^.*? – /, `${kind} ${name} – `);
-    return html`<p class="back"><a href=${`/console/${noun}s`}>All ${noun}s</a></p>
+    return html`<p class="back"><a href=${url`/console/${noun}s`}>All ${noun}s</a></p>
       <div class="head row spread">
         <div class="head row">
           <h1><span class="quiet">${kind}</span> ${name}</h1>
