@@ -5,17 +5,19 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
-import { startDocsKit } from '../support/kits/docs-kit.ts';
+import { startBothServices } from '../support/kits/both-services.ts';
+import { startBrowser } from '../support/kits/browser.ts';
 import { pythonPath } from '../support/kits/python.ts';
 import { shared } from '../support/kits/shared.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 
 /** The code of the documentation, as somebody copies it from a browser, runs. */
 describe('code that the documentation shows', { tags: ['chromium'] }, () => {
-  const kit = shared(startDocsKit);
+  const services = shared(startBothServices);
+  const browser = shared(startBrowser);
 
   /** @returns what the code prints */
-  async function run(command: string, args: string[], key = kit.services.key): Promise<string> {
+  async function run(command: string, args: string[], key = services.key): Promise<string> {
     const env = { PATH: process.env['PATH'], ANIMAL_STORE_KEY: key };
     const child = spawn(command, args, { env, stdio: ['ignore', 'pipe', 'inherit'] });
     const [output] = await Promise.all([text(child.stdout), once(child, 'close')]);
@@ -35,8 +37,7 @@ describe('code that the documentation shows', { tags: ['chromium'] }, () => {
   const runTypeScript = (code: string, key?: string) => runFile(process.execPath, 'sample.mts', code, key);
   const runPython = (code: string, key?: string) => runFile(pythonPath ?? '', 'sample.py', code, key);
 
-  const open = async (path: string): Promise<Page> =>
-    (await kit.browser.open(kit.services.gateway.url + path)).page;
+  const open = async (path: string): Promise<Page> => (await browser.open(services.gateway.url + path)).page;
 
   /** The only block of code on a page that contains a text. */
   async function codeWith(path: string, part: string): Promise<string> {
