@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { RedisClient } from '../../gateway/platform/redis/redis-client.ts';
 import { checkOut } from '../bench/checkout.ts';
 import { send } from '../support/http/http.ts';
@@ -66,7 +66,7 @@ describe(
           () => ready.delete(gateway),
         );
       starting.use(startLoad(1, () => Promise.all(gateways.map(ask)), 50));
-      await expect.poll(() => ready.size).toBe(2);
+      await vi.waitUntil(() => ready.size === 2, { timeout: 20_000 });
       stack = starting.move();
     }, 120_000);
     afterAll(() => stack.disposeAsync());

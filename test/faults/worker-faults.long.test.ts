@@ -91,7 +91,8 @@ describe('a gateway with three workers', { tags: ['redis-server'] }, () => {
     { tags: ['linux'] },
     async () => {
       const { responses, finish } = await startPendingRequests(kit, 9);
-      const pids = await waitForWorkers(kit.gateway, workers);
+      // The first one was killed by a test before.
+      const pids = (await waitForWorkers(kit.gateway, workers + 1)).slice(1);
       expect(pids.map(isRunning)).toEqual([true, true, true]);
       kit.gateway.signal('SIGKILL');
       await kit.gateway.exited;

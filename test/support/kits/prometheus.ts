@@ -22,33 +22,20 @@ export interface Series {
   value: [seconds: number, value: string];
 }
 
-export interface Alert {
-  labels: Record<string, string>;
-  annotations: Record<string, string>;
-  state: 'pending' | 'firing';
-}
-
 export interface Prometheus extends AsyncDisposable {
   /** Present value of each series. */
   query(expression: string): Promise<Series[]>;
-  alerts(): Promise<Alert[]>;
 }
 
 interface PrometheusOptions {
   /** Origins whose /metrics are scraped, by the name of the job. */
   jobs: Record<string, string | string[]>;
-  /** A file of rules. */
-  rules?: string;
-  /** Time between two scrapes, and between two evaluations of the rules. */
+  /** Time between two scrapes. */
   intervalMs: number;
 }
 
 /** Starts a Prometheus with its data in a temporary directory, and waits until it has scraped each job twice. */
-export async function startPrometheus({
-  jobs,
-  rules = '',
-  intervalMs,
-}: PrometheusOptions): Promise<Prometheus> {
+export async function startPrometheus({ jobs, intervalMs }: PrometheusOptions): Promise<Prometheus> {
   await using stack = new AsyncDisposableStack();
   const directory = stack.use(await temporaryDirectory());
   const port = await freePort();
@@ -56,15 +43,13 @@ export async function startPrometheus({
   const file = join(directory.path, 'prometheus.yaml');
   // Prometheus reads JSON: it is YAML.
   const config = {
-    global: { scrape_interval: interval, scrape_timeout: interval, evaluation_interval: interval },
-    rule_files: rules === '' ? [] : ['rules.yaml'],
+    global: { scrape_interval: interval, scrape_timeout: interval },
     scrape_configs: Object.entries(jobs).map(([job, origin]) => ({
       job_name: job,
       static_configs: [{ targets: [origin].flat().map((each) => new URL(each).host) }],
     })),
   };
   await writeFile(file, JSON.stringify(config));
-  await writeFile(join(directory.path, 'rules.yaml'), rules);
   const child = spawn(
     'prometheus',
     [
@@ -94,10 +79,10 @@ export async function startPrometheus({
     if (attempt === 400 || child.exitCode !== null) throw new Error(`prometheus does not start:\n${log}`);
     await sleep(25);
   }
-  const get = async (path: string) => (await send(`${origin}/api/v1/${path}`)).json;
 
   async function query(expression: string): Promise<Series[]> {
-    const reply = (await get(`query?query=${encodeURIComponent(expression)}`)) as {
+    const url = `${origin}/api/v1/query?query=${encodeURIComponent(expression)}`;
+    const reply = (await send(url)).json as {
       error?: string;
       data?: { result: Series[] };
     };
@@ -113,7 +98,6 @@ export async function startPrometheus({
   const disposables = stack.move();
   return {
     query,
-    alerts: async () => ((await get('alerts')) as { data: { alerts: Alert[] } }).data.alerts,
     [Symbol.asyncDispose]: () => disposables.disposeAsync(),
   };
 }
