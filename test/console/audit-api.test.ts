@@ -75,18 +75,12 @@ describe('the API of the audit log', () => {
     expect((await get('limit=1')).items[0]).toMatchObject({ who: '', action: '', target: '', changes: [] });
   });
 
-  test.each([
-    'limit=0',
-    'since=yesterday',
-    'since=2026-02-02T00:00:00Z&until=2026-02-01T00:00:00Z',
-    'after=x',
-    'after=0-0',
-    'after=00-0',
-    'newerThan=1-1',
-    'who=',
-    'order=up',
-    'who=a&who=b',
-  ])('refuses ?%s', async (query) => {
+  test.each(
+    (
+      'limit=0 since=yesterday since=2026-02-02T00:00:00Z&until=2026-02-01T00:00:00Z after=x ' +
+      'after=0-0 after=00-0 newerThan=1-1 who= order=up who=a&who=b'
+    ).split(' '),
+  )('refuses ?%s', async (query) => {
     const { status, body } = await ada.send('GET', `/api/audit?${query}`);
     expect({ status, body }).toMatchObject({ status: 400, body: { code: 'bad_request' } });
   });

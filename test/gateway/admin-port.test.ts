@@ -14,18 +14,12 @@ describe('the admin port', () => {
       `GET ${path} HTTP/${version}\r\n${host}Connection: close\r\n\r\n`,
     );
 
-  test.each([
-    'localhost',
-    'LOCALHOST:9090',
-    '127.0.0.1',
-    '127.0.0.1:9090',
-    '10.244.3.17:9090',
-    '[::1]',
-    '[::1]:9090',
-    '[2001:db8::1]:9090',
-    'gateway:9090',
-    'Metrics.Internal',
-  ])('responds to the Host %s', async (host) => {
+  test.each(
+    (
+      'localhost LOCALHOST:9090 127.0.0.1 127.0.0.1:9090 10.244.3.17:9090 [::1] [::1]:9090 ' +
+      '[2001:db8::1]:9090 gateway:9090 Metrics.Internal'
+    ).split(' '),
+  )('responds to the Host %s', async (host) => {
     for (const path of ['/livez', '/readyz', '/metrics']) {
       expect(await get(path, `Host: ${host}\r\n`)).toMatch(/^HTTP\/1\.1 200 /);
     }

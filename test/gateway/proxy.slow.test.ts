@@ -71,16 +71,12 @@ describe('proxying', () => {
         ].join('\r\n'),
       );
       const { headers } = kit.upstream.seen.at(-1) ?? {};
-      expect(Object.keys(headers ?? {}).toSorted()).toEqual([
-        'authorization',
-        'connection',
-        'host',
-        'prefer',
-        'x-forwarded-for',
-        'x-forwarded-host',
-        'x-forwarded-proto',
-        'x-request-id',
-      ]);
+      expect(Object.keys(headers ?? {}).toSorted()).toEqual(
+        (
+          'authorization connection host prefer x-forwarded-for x-forwarded-host x-forwarded-proto ' +
+          'x-request-id'
+        ).split(' '),
+      );
       expect(headers?.['x-forwarded-host']).toBe('api.example.org');
     });
 

@@ -175,17 +175,12 @@ describe('a service that is known by its path', () => {
       'X-HTTP-Method-Override: DELETE',
     );
     const { headers } = json as { headers: Record<string, string> };
-    expect(Object.keys(headers).toSorted()).toEqual([
-      'authorization',
-      'connection',
-      'host',
-      'last-event-id',
-      'x-forwarded-for',
-      'x-forwarded-host',
-      'x-forwarded-proto',
-      'x-order',
-      'x-request-id',
-    ]);
+    expect(Object.keys(headers).toSorted()).toEqual(
+      (
+        'authorization connection host last-event-id x-forwarded-for x-forwarded-host ' +
+        'x-forwarded-proto x-order x-request-id'
+      ).split(' '),
+    );
     expect(JSON.stringify(json)).not.toContain(key);
   });
 

@@ -117,23 +117,9 @@ describe('the merged description', () => {
 
   test("has the gateway's responses and headers on each operation of a service", () => {
     const { responses } = document.paths['/boxes/{box-id}']?.['get'] ?? { responses: {} };
-    expect(Object.keys(responses)).toEqual([
-      '200',
-      '303',
-      '400',
-      '401',
-      '403',
-      '404',
-      '408',
-      '413',
-      '417',
-      '429',
-      '431',
-      '500',
-      '502',
-      '503',
-      '504',
-    ]);
+    expect(Object.keys(responses)).toEqual(
+      '200 303 400 401 403 404 408 413 417 429 431 500 502 503 504'.split(' '),
+    );
     expect(responses['429']).toEqual({ $ref: '#/components/responses/TooManyRequests' });
     expect(Object.keys(responses['200']?.headers ?? {})).toEqual(
       expect.arrayContaining(['X-RateLimit-Limit', 'RateLimit', 'X-Request-Id', 'X-Weight']),

@@ -7,17 +7,10 @@ import { loadApiDescription } from '../../../../../gateway/upstream/api-descript
 import { upstreamRequestHeaders } from '../../../../../gateway/upstream/forwarded-headers.ts';
 import { clientResponseHeaders } from '../../../../support/http/client-response-headers.ts';
 
-const hopByHop = [
-  'connection',
-  'keep-alive',
-  'proxy-authenticate',
-  'proxy-authorization',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-];
+const hopByHop = (
+  'connection keep-alive proxy-authenticate proxy-authorization proxy-connection te trailer ' +
+  'transfer-encoding upgrade'
+).split(' ');
 const gatewayHeaderNames = [
   'authorization',
   'x-request-id',

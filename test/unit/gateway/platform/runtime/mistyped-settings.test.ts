@@ -17,27 +17,11 @@ test('a setting that is set as well is not meant', () => {
 });
 
 test('settings of the other service, and variables of other programs, are none', () => {
-  const others = [
-    'PATH',
-    'HOME',
-    'TERM',
-    'LANG',
-    'PWD',
-    'NODE_ENV',
-    'NODE_OPTIONS',
-    'HTTPS_PROXY',
-    'NO_PROXY',
-  ];
-  const ofOrchestrators = [
-    'GATEWAY_SERVICE_HOST',
-    'GATEWAY_SERVICE_PORT',
-    'GATEWAY_PORT_8080_TCP',
-    'GATEWAY_PORT_8080_TCP_ADDR',
-    'REDIS_PORT',
-    'REDIS_SERVICE_HOST',
-    'PETS_SERVICE_SERVICE_HOST',
-    'LISTEN_FDS',
-  ];
+  const others = 'PATH HOME TERM LANG PWD NODE_ENV NODE_OPTIONS HTTPS_PROXY NO_PROXY'.split(' ');
+  const ofOrchestrators = (
+    'GATEWAY_SERVICE_HOST GATEWAY_SERVICE_PORT GATEWAY_PORT_8080_TCP GATEWAY_PORT_8080_TCP_ADDR ' +
+    'REDIS_PORT REDIS_SERVICE_HOST PETS_SERVICE_SERVICE_HOST LISTEN_FDS'
+  ).split(' ');
   const env = Object.fromEntries([...others, ...ofOrchestrators].map((name) => [name, '1']));
   for (const [own, other] of [
     [gatewaySettings, petsSettings],
