@@ -178,13 +178,6 @@ describe('a response to the client', () => {
     expect(clientResponseHeaders({ [name]: 'x', 'content-length': '2' })).toEqual({ 'content-length': '2' });
   });
 
-  test.each([
-    ['one field', 'close, ETag'],
-    ['several fields', ['close', 'ETag']],
-  ])('has no header that Connection names in %s', (_name, connection) => {
-    expect(clientResponseHeaders({ connection, etag: '"1"', vary: 'accept' })).toEqual({ vary: 'accept' });
-  });
-
   test('omits a header without a value', () => {
     expect(clientResponseHeaders({ etag: undefined, 'content-length': '0' })).toEqual({
       'content-length': '0',

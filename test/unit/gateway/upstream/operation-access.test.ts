@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
 import { loadDocs } from '../../../../gateway/faces/docs/docs.ts';
-import { missingScopes } from '../../../../gateway/limits/access.ts';
 import { loadApiDescription } from '../../../../gateway/upstream/api-description.ts';
 
 const responses = "responses: { '200': { description: Found, content: { application/json: {} } } }";
@@ -29,27 +28,13 @@ paths:
 const api = loadApiDescription(undefined, [boxes]);
 const operation = (path: string, method = 'GET') => api.match(`/v1${path}`)?.service?.operations[method];
 
-test('by default an operation needs the scope of its service for reading or writing, and costs 1', () => {
-  expect(operation('/boxes')).toMatchObject({ scopes: ['boxes:read'], cost: 1 });
-  expect(operation('/boxes', 'HEAD')).toMatchObject({ scopes: ['boxes:read'], cost: 1 });
-  expect(operation('/boxes', 'POST')).toMatchObject({ scopes: ['boxes:write'], cost: 1 });
-});
-
 test('scopes and costs are those of the description', () => {
-  expect(operation('/reports')).toMatchObject({
-    scopes: ['boxes:report', 'boxes:read'],
-    cost: 5,
-  });
+  expect(operation('/reports')).toMatchObject({ scopes: ['boxes:report', 'boxes:read'], cost: 5 });
   expect(operation('/free')).toMatchObject({ scopes: [] });
   expect(api.access).toEqual({
     scopes: ['boxes:read', 'boxes:write', 'boxes:report'],
     costs: [{ operation: 'GET /v1/reports', units: 5, scopes: ['boxes:report', 'boxes:read'] }],
   });
-});
-
-test('a key without a list has all scopes', () => {
-  expect(missingScopes(['a', 'b'], undefined)).toEqual([]);
-  expect(missingScopes(['a', 'b'], ['b'])).toEqual(['a']);
 });
 
 test('clients read of scopes and costs', () => {
