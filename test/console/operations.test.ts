@@ -82,7 +82,7 @@ test.each(
       .map((field) => [name, field, path]),
   ),
 )('%s refuses a pasted key as its %s, and does not repeat it', async (_name, field, path) => {
-  for (const text of [pasted, pasted.slice(0, -8), `Bearer ${pasted}`]) {
+  for (const text of [pasted, pasted.slice(5), pasted.slice(0, -8), `Bearer ${pasted}`]) {
     const { status, body } = await operator.send('GET', `${path}?${field}=${encodeURIComponent(text)}`);
     expect(status).toBe(422);
     expect(JSON.stringify(body)).not.toContain(pasted.slice(5, 30));

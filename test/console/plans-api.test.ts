@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import { readAudit } from '../../gateway/control/audit/audit-log.ts';
-import { forAll } from '../../gateway/limits/windows.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { send } from '../support/http/http.ts';
 import { startConsoleApi, type ConsoleApi } from '../support/kits/console-api-kit.ts';
@@ -114,20 +113,6 @@ describe('the API of plans', () => {
       warnings: [],
     });
     expect(await stored('hourly')).toEqual({ month: '900' });
-    const { id } = await started.kit.issue({ plan: 'hourly' });
-    const key = await get(`/api/keys/${id}`);
-    expect(key).toMatchObject({
-      strikesToBan: 60,
-      next: { served: true, message: 'served: 0 of 900 used this month' },
-    });
-    expect(Object.keys(key['windows'] as Fields)).toEqual(['month']);
-    const customer = await get(`/api/customers/${String(key['customerId'])}`);
-    expect(customer).toMatchObject({
-      ...forAll(() => null),
-      limits: { month: { limit: 900, from: 'plan', plan: 900 } },
-    });
-    const preview = await ada.send('POST', '/api/plans/hourly/preview', { day: 1 });
-    expect(preview).toMatchObject({ status: 200, body: { above: [] } });
   });
 
   test('a day limit below the minute limit needs a confirmation', async () => {

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import type { QuotaDecision } from '../../gateway/quota/quota-decision.ts';
-import { send } from '../support/http/http.ts';
 import { startGatewayFleet } from '../support/kits/gateway-fleet.ts';
 import { startRedisKit } from '../support/kits/keys.ts';
 import { shared } from '../support/kits/shared.ts';
@@ -80,12 +79,6 @@ describe('windows', () => {
     expect(last?.headers['ratelimit']).toMatch(
       /^"minute";r=\d+;t=\d+, "hour";r=0;t=\d+, "day";r=\d+;t=\d+, "month";r=\d+;t=\d+$/,
     );
-    const usage = await send(`${fleet.gateways[0]?.url}/v1/usage`, { key });
-    expect(usage.json).toMatchObject({ hour: { limit: 3, used: 3, remaining: 0 }, month: { limit: 100 } });
-
-    await redis.hset(redisKeys.plan('pro'), { hour: 'many' });
-    await expect.poll(() => fleet.gateways[0]?.output()).toContain('hour is not a whole number');
-    expect((await fleet.pets(key)).status).toBe(429);
     await redis.hdel(redisKeys.plan('pro'), 'hour', 'month');
     await expect.poll(async () => (await fleet.pets(key)).status, { interval: 600 }).toBe(200);
     expect((await fleet.pets(key)).headers['ratelimit-policy']).toBe(

@@ -166,11 +166,15 @@ export const asvs5: Standard = {
       [smuggling, 'security/smuggling-behind-proxies.long: no attack hides a request from the proxy'],
     ],
     ['4.3', 'GraphQL', { doesNotApply: 'there is none' }],
-    ['4.4', 'WebSocket', { doesNotApply: 'Upgrade is ignored' }],
+    [
+      '4.4',
+      'a WebSocket needs what any request does',
+      'gateway/websocket.slow: needs a valid key with the scope to write, within the limits',
+    ],
     [
       '5',
       'files',
-      { doesNotApply: 'nothing is uploaded or stored as a file; a body is at most 1 MiB, and is passed on' },
+      { doesNotApply: 'nothing is stored as a file: a body is passed on, up to the limit of its service' },
     ],
     ['6.2', 'passwords', { doesNotApply: 'nobody has one: clients have keys, operators links' }],
     [
