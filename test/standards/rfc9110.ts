@@ -50,7 +50,7 @@ export const rfc9110: Standard = {
       'an intermediary drops Connection, and what it names',
       [
         `${headers}: has no header that Connection names, in any case and in several fields`,
-        `${headers}: has no header that Connection names in %s`,
+        'unit/gateway/platform/http/http.properties: the client receives the headers of the upstream, unchanged, and none that is reserved or that Connection names',
       ],
     ],
     [
