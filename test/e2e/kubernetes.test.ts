@@ -17,17 +17,12 @@ import { createDatabase } from '../support/stores/stores.ts';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const read = (path: string) => readFile(join(root, path), 'utf8');
 
-interface ConfigMap extends Manifest {
-  data: Record<string, string>;
-}
-
 interface Probe {
   httpGet: { path: string; port: string };
 }
 
 interface PodSpec {
   enableServiceLinks: boolean;
-  automountServiceAccountToken: boolean;
   terminationGracePeriodSeconds: number;
   topologySpreadConstraints: { topologyKey: string }[];
   containers: {
@@ -44,21 +39,15 @@ interface PodSpec {
   volumes: { secret: { secretName: string } }[];
 }
 
-/** A Deployment or a Job. */
-interface Workload extends Manifest {
-  spec: { replicas?: number; template: { metadata: { labels: Record<string, string> }; spec: PodSpec } };
-}
-
-interface Policy extends Manifest {
+/** The fields of all kinds that are looked at here: each kind has some of them. */
+interface Resource extends Manifest {
+  data: Record<string, string>;
   spec: {
+    replicas?: number;
+    template: { metadata: { labels: Record<string, string> }; spec: PodSpec };
     podSelector: { matchLabels: Record<string, string> };
     ingress?: { from: object[]; ports: { port: string | number }[] }[];
     egress: { to: { podSelector?: { matchLabels: Record<string, string> } }[]; ports: { port: number }[] }[];
-  };
-}
-
-interface Selecting extends Manifest {
-  spec: {
     selector: Record<string, string> & { matchLabels: Record<string, string> };
     ports: { name: string; port: number; targetPort: string }[];
     endpoints: { port: string; path: string }[];
@@ -75,17 +64,17 @@ const overlays = [
   ...['gateway', 'pets-service'].flatMap((name) => zones.map((zone) => `${folderOf(name)}/${zone}`)),
   'pets-service/kubernetes/migration',
 ];
-const built = new Map(hasKustomize ? overlays.map((path) => [path, buildOverlay(path)]) : []);
+const build = (path: string) => buildOverlay(path) as Resource[];
+const find = findManifest<Resource>;
+const built = new Map(hasKustomize ? overlays.map((path) => [path, build(path)]) : []);
 
-function objectsOf(path: string): Manifest[] {
+function objectsOf(path: string): Resource[] {
   const found = built.get(path);
   if (found === undefined) throw new Error(`${path} is not built`);
   return found;
 }
 
-function workloadOf(path: string): Workload {
-  return findManifest(objectsOf(path), path.endsWith('migration') ? 'Job' : 'Deployment') as Workload;
-}
+const workloadOf = (path: string) => find(objectsOf(path), path.endsWith('migration') ? 'Job' : 'Deployment');
 
 function containerOf(path: string) {
   const { containers } = workloadOf(path).spec.template.spec;
@@ -94,10 +83,7 @@ function containerOf(path: string) {
   return container;
 }
 
-function settingsOf(path: string): Record<string, string> {
-  const { data } = objectsOf(path).find(({ kind }) => kind === 'ConfigMap') as ConfigMap;
-  return data;
-}
+const settingsOf = (path: string) => find(objectsOf(path), 'ConfigMap').data;
 
 const services = [
   { name: 'gateway', loadConfig: loadGatewayConfig },
@@ -129,19 +115,20 @@ describe('the manifests', { tags: ['kubectl'] }, () => {
     const from = (path: string) => relative(directory.path, join(root, 'gateway/deploy/kubernetes', path));
     const overlay = { resources: [from('base')], components: [from('image'), from('services-file')] };
     await writeFile(join(directory.path, 'kustomization.yaml'), JSON.stringify(overlay));
-    const objects = buildOverlay(relative(root, directory.path));
+    const objects = build(relative(root, directory.path));
     for (const manifest of objects) await expect(assertSchema(manifest)).resolves.toBeUndefined();
-    const deployment = findManifest(objects, 'Deployment') as Workload;
+    const deployment = find(objects, 'Deployment');
     const { containers, volumes } = deployment.spec.template.spec;
     const mount = { name: 'services', mountPath: '/etc/gateway/services', readOnly: true };
     expect(containers[0]?.volumeMounts).toContainEqual(mount);
-    const configMaps = objects.filter(({ kind }) => kind === 'ConfigMap') as ConfigMap[];
-    const { metadata, data } = configMaps.find(
-      ({ data }) => data['services.yaml'] !== undefined,
-    ) as ConfigMap;
-    const { data: settings } = configMaps.find(
-      ({ data }) => data['SERVICES_FILE'] !== undefined,
-    ) as ConfigMap;
+    const configMaps = objects.filter(({ kind }) => kind === 'ConfigMap');
+    const withField = (name: string) =>
+      find(
+        configMaps.filter(({ data }) => data[name] !== undefined),
+        'ConfigMap',
+      );
+    const { metadata, data } = withField('services.yaml');
+    const { data: settings } = withField('SERVICES_FILE');
     // A name of the content.
     expect(metadata.name).toMatch(/^gateway-services-\w+$/);
     expect(volumes).toContainEqual({ name: 'services', configMap: { name: metadata.name } });
@@ -255,11 +242,11 @@ describe.each(perService)('$overlay', { tags: ['kubectl'] }, ({ name, loadConfig
 
     const labels = workloadOf(overlay).spec.template.metadata.labels;
     for (const manifest of objectsOf(overlay).filter(({ kind }) => kind === 'Service')) {
-      const { spec } = manifest as Selecting;
+      const { spec } = manifest;
       expect(labels).toMatchObject(spec.selector);
       for (const { targetPort } of spec.ports) expect(listens.has(targetPort)).toBe(true);
     }
-    const { spec } = findManifest(objectsOf(overlay), 'NetworkPolicy', name) as Policy;
+    const { spec } = find(objectsOf(overlay), 'NetworkPolicy', name);
     expect(labels).toMatchObject(spec.podSelector.matchLabels);
     for (const { ports: allowed } of spec.ingress ?? [])
       for (const { port } of allowed) expect(listens.has(String(port))).toBe(true);
@@ -268,21 +255,21 @@ describe.each(perService)('$overlay', { tags: ['kubectl'] }, ({ name, loadConfig
   test('is scaled, disrupted and monitored as one', () => {
     const objects = objectsOf(overlay);
     const workload = workloadOf(overlay);
-    const scaler = findManifest(objects, 'HorizontalPodAutoscaler') as Selecting;
+    const scaler = find(objects, 'HorizontalPodAutoscaler');
     expect(scaler.spec.scaleTargetRef).toMatchObject({ kind: 'Deployment', name: workload.metadata.name });
     // Each apply would set the replicas back.
     expect(workload.spec.replicas).toBeUndefined();
-    const budget = findManifest(objects, 'PodDisruptionBudget') as Selecting;
+    const budget = find(objects, 'PodDisruptionBudget');
     expect(workload.spec.template.metadata.labels).toMatchObject(budget.spec.selector.matchLabels);
     expect(scaler.spec.minReplicas).toBeGreaterThan(budget.spec.maxUnavailable);
-    const monitor = findManifest(objects, 'ServiceMonitor') as Selecting;
+    const monitor = find(objects, 'ServiceMonitor');
     const scraped = objects.filter(
       ({ kind, metadata }) =>
         kind === 'Service' &&
         Object.entries(monitor.spec.selector.matchLabels).every(
           ([label, value]) => metadata.labels?.[label] === value,
         ),
-    ) as Selecting[];
+    );
     expect(scraped.flatMap(({ spec }) => spec.ports.map((port) => port.name))).toEqual(
       monitor.spec.endpoints.map(({ port }) => port),
     );
@@ -305,7 +292,7 @@ describe.each(services)('$name', { tags: ['kubectl', 'postgresql'], timeout: 120
         : stack.use(await startPetsService({ ...shared, DATABASE_URL: await createDatabase() }));
     const url = name === 'gateway' ? service.adminUrl : service.url;
     const { startupProbe, readinessProbe, livenessProbe } = containerOf(overlay);
-    const { endpoints } = (findManifest(objectsOf(overlay), 'ServiceMonitor') as Selecting).spec;
+    const { endpoints } = find(objectsOf(overlay), 'ServiceMonitor').spec;
     const paths = [startupProbe, readinessProbe, livenessProbe].map(({ httpGet }) => httpGet.path);
     for (const path of [...paths, ...endpoints.map((endpoint) => endpoint.path)])
       await expect.poll(async () => (await send(url + path)).status, { message: path }).toBe(200);
@@ -316,13 +303,13 @@ describe('both services', { tags: ['kubectl'] }, () => {
   test.each(zones)('find each other in %s', (zone) => {
     const gateway = objectsOf(`gateway/deploy/kubernetes/${zone}`);
     const pets = objectsOf(`pets-service/kubernetes/${zone}`);
-    const service = findManifest(pets, 'Service', 'pets-service') as Selecting;
+    const service = find(pets, 'Service', 'pets-service');
     const [port] = service.spec.ports;
     expect(settingsOf(`gateway/deploy/kubernetes/${zone}`)['PETS_SERVICE_URL']).toBe(
       `http://${service.metadata.name}:${port?.port}`,
     );
     const labels = workloadOf(`pets-service/kubernetes/${zone}`).spec.template.metadata.labels;
-    const { egress } = (findManifest(gateway, 'NetworkPolicy') as Policy).spec;
+    const { egress } = find(gateway, 'NetworkPolicy').spec;
     const toPets = egress.filter(({ to }) =>
       to.some(
         ({ podSelector }) =>
@@ -330,7 +317,7 @@ describe('both services', { tags: ['kubectl'] }, () => {
       ),
     );
     expect(toPets.flatMap(({ ports }) => ports)).toEqual([{ port: port?.port }]);
-    const { ingress = [] } = (findManifest(pets, 'NetworkPolicy') as Policy).spec;
+    const { ingress = [] } = find(pets, 'NetworkPolicy').spec;
     expect(ingress.flatMap(({ from }) => from)).toContainEqual({
       podSelector: { matchLabels: { 'app.kubernetes.io/name': 'gateway' } },
     });
@@ -349,7 +336,7 @@ describe('both services', { tags: ['kubectl'] }, () => {
         'topology.kubernetes.io/zone',
       ]);
       const scaler = (zone: string) =>
-        findManifest(objectsOf(`${folderOf(name)}/${zone}`), 'HorizontalPodAutoscaler') as Selecting;
+        find(objectsOf(`${folderOf(name)}/${zone}`), 'HorizontalPodAutoscaler');
       expect(scaler('three-zones').spec.minReplicas).toBe(3);
       const utilization = (zone: string) =>
         Number(/"averageUtilization":(\d+)/.exec(JSON.stringify(scaler(zone)))?.[1]);
@@ -359,7 +346,7 @@ describe('both services', { tags: ['kubectl'] }, () => {
 
   test.each(zones)('leave PostgreSQL connections in %s, during a rollout too', (zone) => {
     const objects = objectsOf(`pets-service/kubernetes/${zone}`);
-    const { maxReplicas } = (findManifest(objects, 'HorizontalPodAutoscaler') as Selecting).spec;
+    const { maxReplicas } = find(objects, 'HorizontalPodAutoscaler').spec;
     // The default of max_connections, less those that it reserves for superusers.
     const connections = 100 - 3;
     expect((maxReplicas + 1) * loadPetsConfig({}).DATABASE_POOL_SIZE).toBeLessThanOrEqual(connections);

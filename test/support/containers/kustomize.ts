@@ -32,7 +32,7 @@ export function buildOverlay(path: string): Manifest[] {
 }
 
 /** Finds the object of a kind that there is one of, or of which a name is given. */
-export function findManifest(objects: readonly Manifest[], kind: string, name?: string): Manifest {
+export function findManifest<M extends Manifest>(objects: readonly M[], kind: string, name?: string): M {
   const [found, ...others] = objects.filter(
     (object) => object.kind === kind && (name ?? object.metadata.name) === object.metadata.name,
   );
