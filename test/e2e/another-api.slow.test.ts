@@ -1,13 +1,14 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { postJson, send, type ClientResponse } from '../support/http/http.ts';
 import { shownToCopy, startBrowser } from '../support/kits/browser.ts';
 import { runOps, runProgram, startGateway, type Service } from '../support/kits/service.ts';
+import { shared } from '../support/kits/shared.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
-import { startAnyRedis, type RedisServer } from '../support/stores/redis-server.ts';
-import { startUpstream, type Upstream } from '../support/upstreams/upstream.ts';
+import { startAnyRedis } from '../support/stores/redis-server.ts';
+import { startUpstream } from '../support/upstreams/upstream.ts';
 
 const courier = fileURLToPath(new URL('../support/courier/', import.meta.url));
 
@@ -23,12 +24,15 @@ function expectNoPets(text: string, where: string): void {
 }
 
 describe('an API of parcels and boxes', { timeout: 60_000 }, () => {
-  const stack = new AsyncDisposableStack();
-  let redis: RedisServer;
-  let parcels: Upstream;
-  let boxes: Upstream;
-  let gateway: Service;
+  const redis = shared(startAnyRedis);
+  const directory = shared(temporaryDirectory);
+  const parcels = shared(startUpstream);
+  const boxes = shared(startUpstream);
+  const gateway = shared(startCourier);
   let key: string;
+  beforeAll(async () => {
+    ({ key } = await issueKey('--minute', '1000', '--day', '100000'));
+  });
 
   const ops = (...args: string[]) => runOps(args, { REDIS_URL: redis.url });
 
@@ -37,11 +41,7 @@ describe('an API of parcels and boxes', { timeout: 60_000 }, () => {
     return JSON.parse(stdout) as { key: string; id: string };
   }
 
-  beforeAll(async () => {
-    redis = stack.use(await startAnyRedis());
-    const directory = stack.use(await temporaryDirectory());
-    parcels = stack.use(await startUpstream());
-    boxes = stack.use(await startUpstream());
+  async function startCourier(): Promise<Service> {
     const file = {
       api: {
         title: 'Courier API',
@@ -60,17 +60,13 @@ describe('an API of parcels and boxes', { timeout: 60_000 }, () => {
     const servicesFile = join(directory.path, 'services.yaml');
     // JSON is YAML, too.
     await writeFile(servicesFile, JSON.stringify(file));
-    gateway = stack.use(
-      await startGateway({
-        REDIS_URL: redis.url,
-        DATA_DIR: directory.path,
-        SERVICES_FILE: servicesFile,
-        GATEWAY_WORKERS: '2',
-      }),
-    );
-    ({ key } = await issueKey('--minute', '1000', '--day', '100000'));
-  }, 60_000);
-  afterAll(() => stack.disposeAsync());
+    return startGateway({
+      REDIS_URL: redis.url,
+      DATA_DIR: directory.path,
+      SERVICES_FILE: servicesFile,
+      GATEWAY_WORKERS: '2',
+    });
+  }
 
   const get = (path: string, options: Parameters<typeof send>[1] = {}) => send(gateway.url + path, options);
 
