@@ -18,13 +18,27 @@ import {
   workers,
 } from '../support/kits/worker-processes.ts';
 import { countOutcomes, startLoad } from '../support/load/steady-load.ts';
-import { startPendingRequests } from '../support/upstreams/held-requests.ts';
-import { startUpstream } from '../support/upstreams/upstream.ts';
+import { respondWithPets, startUpstream } from '../support/upstreams/upstream.ts';
 
 describe('a gateway with three workers', { tags: ['redis-server'] }, () => {
   const kit = shared(() => startGatewayKit(threeWorkers));
 
   const { pets, sum, readiness } = createGatewayObserver(() => kit.gateway);
+
+  /** Sends requests to which the upstream does not respond yet. Their own connections spread them over all workers. */
+  async function startPendingRequests(count: number, url = kit.gateway.url) {
+    const { key } = await kit.issue({ plan: 'business' });
+    const pending: (() => void)[] = [];
+    kit.upstream.response = (req, res) => void pending.push(() => respondWithPets(req, res));
+    const request = () =>
+      send(`${url}/v1/pets`, { key, headers: { connection: 'close' } }).then(
+        ({ status }) => status,
+        () => 'failed',
+      );
+    const responses = Promise.all(Array.from({ length: count }, request));
+    await expect.poll(() => pending.length).toBe(count);
+    return { responses, finish: () => pending.forEach((respond) => respond()) };
+  }
 
   test('replaces a killed worker, keeps serving, and its counters never decrease', async () => {
     const { key } = await kit.issue({ plan: 'business', minute: 100_000, day: 100_000 });
@@ -63,7 +77,7 @@ describe('a gateway with three workers', { tags: ['redis-server'] }, () => {
 
   test('aborts the requests in flight of all workers after SHUTDOWN_TIMEOUT_MS', async () => {
     await using gateway = await startGateway({ ...kit.env, ...threeWorkers, SHUTDOWN_TIMEOUT_MS: '500' });
-    const { responses } = await startPendingRequests(kit, 6, gateway.url);
+    const { responses } = await startPendingRequests(6, gateway.url);
     expect(await gateway.stop()).toBe(0);
     expect(await responses).toEqual(Array(6).fill('failed'));
   });
@@ -72,7 +86,7 @@ describe('a gateway with three workers', { tags: ['redis-server'] }, () => {
     const env = { ...kit.env };
     for (const secondSignal of [false, true]) {
       await using gateway = await startGateway({ ...threeWorkers, ...env }, { ownGroup: true });
-      const { responses, finish } = await startPendingRequests(kit, 6, gateway.url);
+      const { responses, finish } = await startPendingRequests(6, gateway.url);
       // A terminal signals the whole process group.
       process.kill(-gateway.pid, 'SIGINT');
       await expect
@@ -90,7 +104,7 @@ describe('a gateway with three workers', { tags: ['redis-server'] }, () => {
     'when its main process is killed, workers finish their requests in flight and exit',
     { tags: ['linux'] },
     async () => {
-      const { responses, finish } = await startPendingRequests(kit, 9);
+      const { responses, finish } = await startPendingRequests(9);
       // The first one was killed by a test before.
       const pids = (await waitForWorkers(kit.gateway, workers + 1)).slice(1);
       expect(pids.map(isRunning)).toEqual([true, true, true]);
