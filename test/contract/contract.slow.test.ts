@@ -288,14 +288,16 @@ describe('the API', { tags: ['redis-server', 'postgresql'] }, () => {
     contract.check('getUsage', await send(url('/usage?days=3'), { key }));
     contract.check('getUsage', await send(url('/usage?days=0'), { key }));
     expect(response.json).toMatchObject({ plan: 'business', minute: { limit: 1000 }, bannedUntil: null });
-    const withoutHost = `GET /v1/usage HTTP/1.1\r\nAuthorization: Bearer ${key}\r\nConnection: close\r\n\r\n`;
-    contract.check('getUsage', await rawResponse(withoutHost));
     contract.check('getUsage', await send(url('/usage')));
-    contract.check('getUsage', await rawResponse(head('GET /v1/usage').slice(0, -1)));
-    const large = `${head('GET /v1/usage')}Content-Length: 1048577\r\n\r\n`;
-    contract.check('getUsage', await rawResponse(large));
-    contract.check('getUsage', await rawResponse(`${head('GET /v1/usage')}Expect: magic\r\n\r\n`));
-    contract.check('getUsage', await rawResponse(`${head('GET /v1/usage')}A: ${'a'.repeat(20_000)}\r\n\r\n`));
+    const line = head('GET /v1/usage');
+    for (const bytes of [
+      line.replace('Host: x\r\n', '') + '\r\n',
+      line.slice(0, -1),
+      `${line}Content-Length: 1048577\r\n\r\n`,
+      `${line}Expect: magic\r\n\r\n`,
+      `${line}A: ${'a'.repeat(20_000)}\r\n\r\n`,
+    ])
+      contract.check('getUsage', await rawResponse(bytes));
   });
 
   test('getUsage: 429 for an address without a valid key, 503 while Redis is unavailable', async () => {

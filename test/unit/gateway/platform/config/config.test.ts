@@ -4,8 +4,8 @@ import { ConfigError } from '#runtime/environment.ts';
 import { describe, expect, test } from 'vitest';
 import { loadConfig, type Config } from '../../../../../gateway/platform/config/config.ts';
 
-const redisUrls =
-  'redis://127.0.0.1:6379 or redis+sentinel://host1:26379,host2:26379/mymaster or redis+cluster://host1:6379,host2:6379';
+const notRedis =
+  'is not a URL such as redis://127.0.0.1:6379 or redis+sentinel://host1:26379,host2:26379/mymaster or redis+cluster://host1:6379,host2:6379';
 
 function issuesOf(env: NodeJS.ProcessEnv, check = (_config: Config) => {}): readonly string[] {
   try {
@@ -175,21 +175,16 @@ describe('an invalid setting is reported with the reason', () => {
     expect(issuesOf({ [name]: value })).toEqual([`${name}="${value}" ${reason}`]);
   });
 
-  test.each([
-    ['PETS_SERVICE_URL', 'pets:3001', 'http://127.0.0.1:3001'],
-    ['PETS_SERVICE_URL', 'ftp://user:secret@pets', 'http://127.0.0.1:3001'],
-    ['REDIS_URL', 'http://user:secret@redis', redisUrls],
-    ['REDIS_URL', 'redis://', redisUrls],
-    ['REDIS_URL', 'user:secret@redis:6379', redisUrls],
-  ])('%s=%s, without repeating a value that may contain a password', (name, value, example) => {
-    expect(issuesOf({ [name]: value })).toEqual([`${name} is not a URL such as ${example}`]);
-  });
-
   const notSupport = 'is not a URL such as https://example.com/support or mailto:support@example.com';
   const moreThanPort = 'has more than a scheme, a host and a port';
   const moreThanPath = 'has more than a scheme, a host, a port and a path';
 
   test.each([
+    ['PETS_SERVICE_URL', 'pets:3001', 'is not a URL such as http://127.0.0.1:3001'],
+    ['PETS_SERVICE_URL', 'ftp://user:secret@pets', 'is not a URL such as http://127.0.0.1:3001'],
+    ['REDIS_URL', 'http://user:secret@redis', notRedis],
+    ['REDIS_URL', 'redis://', notRedis],
+    ['REDIS_URL', 'user:secret@redis:6379', notRedis],
     ['PUBLIC_URL', 'api.example.com', 'is not a URL such as https://api.example.com'],
     ['PUBLIC_URL', 'ftp://api.example.com', 'is not a URL such as https://api.example.com'],
     ['PUBLIC_URL', 'https://user:secret@api.example.com', moreThanPath],
@@ -216,7 +211,7 @@ describe('an invalid setting is reported with the reason', () => {
     ['SUPPORT_URL', 'mailto:', notSupport],
     ['SUPPORT_URL', 'mailto:a@example.com?cc=b@example.com', notSupport],
     ['SUPPORT_URL', 'https://user:secret@example.com/', 'has a user or a password, which clients would see'],
-  ])('%s=%s, without repeating the value', (name, value, reason) => {
+  ])('%s=%s, without repeating a value that may contain a password', (name, value, reason) => {
     expect(issuesOf({ [name]: value })).toEqual([`${name} ${reason}`]);
   });
 
@@ -262,7 +257,7 @@ describe('an invalid setting is reported with the reason', () => {
     expect(() => loadConfig({ GATEWAY_PORT: 'x', REDIS_URL: 'x', DEMO: 'x' })).toThrow(
       new ConfigError([
         `GATEWAY_PORT="x" ${portReason}`,
-        `REDIS_URL is not a URL such as ${redisUrls}`,
+        `REDIS_URL ${notRedis}`,
         'DEMO="x" is neither true nor false',
       ]),
     );
