@@ -29,12 +29,12 @@ test('a parallel burst is allowed exactly the remaining requests, and what is re
 });
 
 test.each([
-  ['minute', { minute: 1, day: 5 }, noonMs + 45_000, 15_000],
-  ['hour', { hour: 1 }, noonMs + 600_000, 3_000_000],
-  ['day', { minute: 3, day: 1 }, Date.UTC(2026, 10, 20, 23, 59, 59), 1000],
+  ['minute', { minute: 1, day: 5 }, noonMs + 45_000, 15_000, { day: { remaining: 4 } }],
+  ['hour', { hour: 1 }, noonMs + 600_000, 3_000_000, {}],
+  ['day', { minute: 3, day: 1 }, Date.UTC(2026, 10, 20, 23, 59, 59), 1000, { minute: { remaining: 2 } }],
 ] as const)(
-  'a used-up %s resets at its end, as its refusal said',
-  async (violated, limits, startMs, resetMs) => {
+  'a used-up %s resets at its end, as its refusal said, and another window has what it had',
+  async (violated, limits, startMs, resetMs, others) => {
     let nowMs = startMs;
     const quota = createLocalQuota({ now: () => nowMs });
     await quota.consume('a', limits);
@@ -42,7 +42,7 @@ test.each([
       expect(await quota.consume('a', limits)).toMatchObject({
         outcome: 'limited',
         violated,
-        windows: { [violated]: { remaining: 0, resetMs } },
+        windows: { [violated]: { remaining: 0, resetMs }, ...others },
       });
     }
     nowMs += resetMs;

@@ -18,3 +18,10 @@ test.each([
     decisionOf(false, { minute: 60, day: 1000 }, { uses: { minute: { used, leftMs }, day }, nowMs }),
   ).toMatchObject({ outcome: 'limited', violated, windows: { day: { resetMs: day.leftMs } } });
 });
+
+test('a window of which more is left than its length, as after the clock was set back, is shown with its length', () => {
+  const minute = { used: 1, leftMs: 90_000 };
+  expect(decisionOf(true, { minute: 60 }, { uses: { minute }, nowMs: noonMs })).toMatchObject({
+    windows: { minute: { resetMs: 60_000 } },
+  });
+});
