@@ -38,14 +38,15 @@ test.each([
     let nowMs = startMs;
     const quota = createLocalQuota({ now: () => nowMs });
     await quota.consume('a', limits);
-    for (let retry = 0; retry < 2; retry += 1) {
+    for (const laterMs of [0, 1]) {
+      nowMs = startMs + laterMs;
       expect(await quota.consume('a', limits)).toMatchObject({
         outcome: 'limited',
         violated,
-        windows: { [violated]: { remaining: 0, resetMs }, ...others },
+        windows: { [violated]: { remaining: 0, resetMs: resetMs - laterMs }, ...others },
       });
     }
-    nowMs += resetMs;
+    nowMs = startMs + resetMs;
     expect(await quota.consume('a', limits)).toMatchObject({ outcome: 'allowed' });
   },
 );
