@@ -10,7 +10,6 @@ export interface ComposeService {
   secrets?: string[];
   networks: string[];
   volumes?: string[];
-  tmpfs?: string[];
   ports?: string[];
   depends_on?: Record<string, { condition: string }>;
   healthcheck?: { test: string[] };

@@ -34,10 +34,7 @@ export interface Ended {
 export async function runProgram(
   args: string[],
   env: Record<string, string> = {},
-  limits: Pick<SpawnOptions, 'openFiles' | 'fileBlocks' | 'directory' | 'input'> & {
-    /** Is sent to it when it has written something to stdout. */
-    signalOnOutput?: NodeJS.Signals;
-  } = {},
+  limits: Pick<SpawnOptions, 'openFiles' | 'fileBlocks' | 'directory' | 'input'> = {},
 ): Promise<Ended> {
   const child = spawnNode(args, env, limits);
   // A program may exit without reading all of it.
@@ -46,7 +43,6 @@ export async function runProgram(
   let stdout = '';
   let stderr = '';
   child.stdout?.on('data', (chunk: Buffer) => {
-    if (stdout === '' && limits.signalOnOutput !== undefined) child.kill(limits.signalOnOutput);
     stdout += chunk.toString();
   });
   child.stderr?.on('data', (chunk: Buffer) => {
