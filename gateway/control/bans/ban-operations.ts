@@ -5,7 +5,7 @@ import { keyShown } from '../keys/key-operations.ts';
 import { countInput, nextInput, pageOf } from '../list-schemas.ts';
 import { changeAndShow, list } from '../operation.ts';
 import { allFound, readFoundPage, scorePattern } from '../scored-pages.ts';
-import { addBan, liftBan, searchBans } from './bans.ts';
+import { addBan, liftBan, searchBans, type ActiveBan } from './bans.ts';
 
 export const banSchema = z
   .object({
@@ -74,6 +74,7 @@ export const banOperations = [
     command: {
       usage: 'bans lift <id>',
       examples: ['bans lift key_282dd48c706990d481'],
+      prints: ({ id, name }: ActiveBan) => ({ id, name, ban: 'lifted' }),
     },
     summary: 'End the ban of a key within a second, and forget the strikes that led to it',
     ...keyShown,

@@ -33,7 +33,7 @@ export async function assertLimits(redis: RedisClient, key: KeyLimits): Promise<
   if (!hasWindow(limits) || windowNames.some((name) => limits[name] === null)) {
     if (Object.hasOwn(defaultPlans, plan)) {
       throw new IssueForOperators(
-        `the plan ${plan} has no valid limits in Redis: set them with ops plans set; see: ops plans list`,
+        `the plan ${plan} has no valid limits in Redis: restore them with ops plans apply, or set them with ops plans set; see: ops plans list`,
       );
     }
     throw unknownPlan(plan, await readPlanNames(redis));

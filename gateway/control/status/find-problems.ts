@@ -54,7 +54,7 @@ const security = { page: '/console/bans', text: 'Security' };
 /** What is so while gateways get no reply from Redis, and what to do. */
 export const withoutRedis = {
   effect:
-    'Known API keys are served and limited by each gateway on its own, others get 503, and no bans begin.',
+    'Known API keys are limited by each gateway on its own, for 15 minutes after Redis last confirmed them. Others get 503, and no bans begin.',
   advice:
     'Start Redis or mend the network to it. Do not restart gateways until then: they hold the keys that they know, and what they have counted.',
   link: runbook('GatewayWithoutRedis'),
@@ -90,7 +90,8 @@ const rules = [
     find: (facts) =>
       isEmptied(facts) &&
       'The mark that it was set up, gw:set-up, is missing. Requests with keys that Redis lacks get 503.',
-    advice: 'Do not restart gateways. Restore plans and keys from the last backup.',
+    advice:
+      'Do not restart gateways. Stop this Redis: known keys are served again without it. Restore plans and keys into one that no gateway uses yet.',
     link: emptyRedis,
   }),
   rule('critical', 'redis-evicts', 'Redis has evicted keys', {

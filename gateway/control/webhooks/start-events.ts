@@ -3,6 +3,7 @@ import { Worker } from 'bullmq';
 import type { Logger } from 'pino';
 import type { Metrics } from '../../platform/observability/metrics.ts';
 import { createRedis, type RedisClient } from '../../platform/redis/redis-client.ts';
+import { isRedisConnectionLost } from '../../platform/redis/redis-errors.ts';
 import { eventQueue, parsePlace, redisKeys } from '../../platform/redis/redis-keys.ts';
 import { createDeliverer, DeliveryFailed } from './deliver-event.ts';
 import { publishEvent, queueOptions, type EventJob } from './event-queue.ts';
@@ -50,7 +51,9 @@ export function startEvents({ redisUrl, webhookNetworks, metrics, log, now }: Ev
     },
   );
   worker.on('error', (error) => {
-    if (isLogDue('worker')) log.warn({ err: error }, 'events cannot be delivered at the moment; retrying');
+    // Of a lost connection the log has the reason.
+    if (!isRedisConnectionLost(error) && isLogDue('worker'))
+      log.warn({ err: error }, 'events cannot be delivered at the moment; retrying');
   });
 
   const timer = setInterval(() => {
