@@ -1,8 +1,9 @@
+import { StacklessError } from '#runtime/stackless-error.ts';
 import type { Logger } from 'pino';
 import { isCommandError, isSlotMove } from './redis-errors.ts';
 
 /** Redis is not connected, did not reply in time, or is not used at the moment. */
-export class RedisUnavailable extends Error {
+export class RedisUnavailable extends StacklessError {
   override name = 'RedisUnavailable';
 }
 

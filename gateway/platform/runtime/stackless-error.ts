@@ -3,7 +3,7 @@
  * the cost of a refused request (test/bench/README.md).
  */
 export class StacklessError extends Error {
-  constructor(message: string, options: ErrorOptions) {
+  constructor(message: string, options: ErrorOptions = {}) {
     const { stackTraceLimit } = Error;
     Error.stackTraceLimit = 0;
     super(message, options);
