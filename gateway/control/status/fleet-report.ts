@@ -56,14 +56,14 @@ const nouns: Record<Problem['severity'], [one: string, several: string]> = {
   notice: ['notice', 'notices'],
 };
 
-/** The state of the fleet in a sentence. Notices are for information: with nothing else, all is well. */
+/** The state of the fleet in a sentence. Notices are for information: nothing is down. */
 export function summarizeProblems(problems: readonly Pick<Problem, 'severity'>[]): string {
   const counted = severities.flatMap((severity) => {
     const count = problems.filter((problem) => problem.severity === severity).length;
     return count === 0 ? [] : [`${count} ${nouns[severity][count === 1 ? 0 : 1]}`];
   });
   if (problems.some(isWrong)) return `${counted.join(', ')}.`;
-  return ['All is well', ...counted].join('; ') + '.';
+  return counted.length === 0 ? 'All is well.' : `Nothing is down; ${counted.join(', ')}.`;
 }
 
 /** Whether somebody has to do something about it. */

@@ -297,7 +297,7 @@ test('the state is a sentence: counts by severity, and well if there is nothing 
   const sentence = (...given: Problem['severity'][]) =>
     summarizeProblems(given.map((severity) => ({ severity })));
   expect(sentence()).toBe('All is well.');
-  expect(sentence('notice', 'notice')).toBe('All is well; 2 notices.');
+  expect(sentence('notice', 'notice')).toBe('Nothing is down; 2 notices.');
   expect(sentence('critical', 'warning', 'warning', 'notice')).toBe(
     '1 critical problem, 2 warnings, 1 notice.',
   );
