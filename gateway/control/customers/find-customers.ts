@@ -122,7 +122,7 @@ export function searchCustomers(
 
 const searched = ['id', 'name', ...searchedNames(customerFields)] as const;
 
-/** Costs two Redis commands, and one for each key. */
+/** Costs three Redis commands. */
 async function readRowUse(
   session: Session,
   record: CustomerRecord,
