@@ -85,7 +85,7 @@ export async function countBannedKeys(
   { redis, now }: ReadingSession,
   ids: readonly string[],
 ): Promise<number> {
-  const ends = ids.length === 0 ? [] : await redis.zmscore(redisKeys.bans, ...ids);
+  const ends = await Promise.all(ids.map((id) => redis.zscore(redisKeys.bans, id)));
   return ends.filter((end) => Number(end ?? 0) > now()).length;
 }
 

@@ -122,7 +122,7 @@ export function searchCustomers(
 
 const searched = ['id', 'name', ...searchedNames(customerFields)] as const;
 
-/** Costs three Redis commands. */
+/** Costs two Redis commands, and one for each key. */
 async function readRowUse(
   session: Session,
   record: CustomerRecord,
