@@ -28,6 +28,11 @@ describe('the page of the audit log', { tags: ['chromium'], timeout: 120_000 }, 
     expect(await page.getByRole('link', { name: 'key_1' }).getAttribute('href')).toBe('/console/keys/key_1');
   });
 
+  test('names a person who signs in once', async () => {
+    const { page } = await started.open('/console/audit?action=console.sign_in', { name: 'Grace' });
+    await expect.poll(() => firstRow(page)).toMatch(/Grace signed in more/);
+  });
+
   test('says what holds in place of an own limit that was removed', async () => {
     await record('Edsger', 'customers.set', 'cus_1', { minute: 7 }, { minute: null });
     const { page } = await started.open('/console/audit?who=edsger');

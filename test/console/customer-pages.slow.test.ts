@@ -162,7 +162,7 @@ describe('the pages of customers', { tags: ['chromium'] }, () => {
     const { page } = observed;
     await page.getByRole('button', { name: 'More' }).focus();
     await page.keyboard.press('Enter');
-    await tabTo(page, 'Make a link to the portal');
+    await tabTo(page, 'Make a link to the portal…');
     await page.keyboard.press('Enter');
     await page.getByText('It works once, until').waitFor();
     await expect.poll(() => page.evaluate('document.activeElement.textContent.trim()')).toMatch(/^Copy/);
@@ -216,7 +216,9 @@ describe('the pages of customers', { tags: ['chromium'] }, () => {
   test('a key over the limit of a day leads to its customer, whose day is set back', async () => {
     const key = await kit.kit.issue({ name: 'Wasted Day', day: 1 });
     await useUp(key, 2);
-    const { page } = await openKey(key);
+    const { page } = await kit.open('/console/customers?search=Wasted', { name: 'Anna' });
+    await page.getByRole('cell', { name: 'Active, over its limit' }).waitFor();
+    await page.goto(`${kit.origin}/console/keys/${key.id}`);
     await page.getByText(/The next request is refused until .+: 1 of 1 used today/).waitFor();
     await page.locator('.facts').getByRole('link', { name: 'Wasted Day' }).click();
     await page.getByRole('button', { name: 'More' }).click();

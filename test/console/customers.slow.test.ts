@@ -163,7 +163,7 @@ describe('the customers in the console', { tags: ['chromium'] }, () => {
     await page.goBack();
     await expect.poll(() => names(page)).toEqual(['Zebra Farm', 'Zebra Zoo']);
     await page.goto(`${kit.origin}/console/customers?search=zebra`);
-    await page.getByLabel('Limits').selectOption('Own limits');
+    await page.getByLabel('Own limits').selectOption('With own limits');
     await expect.poll(() => names(page)).toEqual(['Zebra Farm']);
     await page.goto(`${kit.origin}${list}?search=zebra`);
     await searchField(page).fill('nobody of this name');

@@ -80,7 +80,7 @@ describe('the overview', { tags: ['chromium'], timeout: 120_000 }, () => {
     const problem = page.locator('[data-problem="invalid-setting gw:plan:pro"]');
     await problem.waitFor({ timeout: 10_000 });
     expect(await problem.textContent()).toContain('The setting gw:plan:pro in Redis is invalid');
-    expect(await problem.textContent()).toContain('it is "-5"');
+    await problem.getByText('it is "-5"').waitFor();
     expect(await problem.getByRole('link', { name: 'Plan pro' }).getAttribute('href')).toBe(
       '/console/plans/pro',
     );

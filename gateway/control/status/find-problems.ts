@@ -227,8 +227,9 @@ const rules = [
         `${percent(refused / withKey)} of the requests with a valid key got 429 in the last minute (${refused}).`
       );
     },
-    advice: 'ops top names the busiest. If customers have grown, raise their plan.',
-    link: { page: '/console/plans', text: 'Plans' },
+    advice:
+      'ops top, or Busiest customers on the Overview, names them. If customers have grown, raise their plan.',
+    link: { page: '/console/customers', text: 'Customers' },
   }),
   rule('warning', 'bans', 'Many keys are being banned', {
     find: ({ recent: { bans } }) => bans >= manyBans && `${bans} bans began in the last minute.`,

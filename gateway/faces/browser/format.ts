@@ -3,7 +3,8 @@ import { dayNumberOf } from '../../limits/utc-day.ts';
 
 const numbers = new Intl.NumberFormat();
 const fewDigits = new Intl.NumberFormat(undefined, { maximumSignificantDigits: 3 });
-const shares = new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 1 });
+const shares = new Intl.NumberFormat(undefined, { style: 'percent', minimumFractionDigits: 1 });
+const wholeShares = new Intl.NumberFormat(undefined, { style: 'percent' });
 const dateTimes = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
 const times = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' });
 const months = new Intl.DateTimeFormat(undefined, { month: 'long', year: 'numeric', timeZone: 'UTC' });
@@ -19,8 +20,8 @@ export const formatRate = (value: number | null) => (value === null ? '–' : fe
 /** @param ms null for none */
 export const formatMilliseconds = (ms: number | null) => (ms === null ? '–' : `${formatRate(ms)} ms`);
 
-/** @param share 0 to 1 */
-export const formatShare = (share: number) => shares.format(share);
+/** @param share 0 to 1. All of it has no decimal, so that it cannot be taken for nearly all. */
+export const formatShare = (share: number) => (share === 1 ? wholeShares : shares).format(share);
 
 export const plural = (count: number | undefined, one: string, many: string = `${one}s`) =>
   `${formatNumber(count ?? 0)} ${count === 1 ? one : many}`;

@@ -29,9 +29,9 @@ export const headingsOf = (markdown: string) =>
     .filter((token): token is Tokens.Heading => token.type === 'heading')
     .map(({ depth: level, text }) => ({ id: headingId(text), level, text: text.replaceAll('`', '') }));
 
-/** A block of code. Its long lines wrap, so that it needs no scrolling. */
+/** A block of code. Its long lines scroll sideways, also with the keyboard. */
 export function codeBlock(code: string): Html {
   return html`<div class="code">
-    <pre><code>${code}</code></pre>
+    <pre tabindex="0"><code>${code}</code></pre>
   </div> `;
 }

@@ -31,7 +31,7 @@ export function describeOperation(
   );
   return {
     markdown: [about, `Responses:\n\n${responses}`, `\`\`\`sh\n${samples[0]?.code}\n\`\`\``].join('\n\n'),
-    section: html`<section class="operation">
+    section: html`<section class="operation grid">
       <div>
         ${renderMarkdown(about)}
         <details>

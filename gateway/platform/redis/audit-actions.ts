@@ -9,7 +9,7 @@ export const auditVerbs = {
   'bans.lift': 'lifted the ban of',
   'console.end': 'ended the session',
   'console.link': 'made a link to the console for',
-  'console.sign_in': 'signed in:',
+  'console.sign_in': 'signed in',
   'customers.create': 'created the customer',
   'customers.remove': 'removed the customer',
   'customers.resume': 'resumed',

@@ -88,7 +88,7 @@ export const failedRequests = (
   about: (code: string) => unknown = (code) => code,
 ) =>
   html`<h2>Last failed requests</h2>
-    <p class="quiet">The newest of each error, for seven days. Refused requests are those with 429.</p>
+    <p class="quiet">Up to five of each error, from the last seven days. 429 means refused by a limit.</p>
     ${listTable(
       'Last failed requests',
       failures,

@@ -88,7 +88,7 @@ export const checkbox = (
 
 /** @param options value and text of each; the value of the address or record is one of them, even if it is not known any more */
 export function choice(
-  label: string,
+  label: unknown,
   name: string,
   options: readonly (readonly [value: string | number, text: string])[],
   { value, autofocus = false }: { value?: string; autofocus?: boolean } = {},
@@ -113,7 +113,7 @@ const lengths = [3600, 86_400, 604_800, 2_592_000].map(
 /** For how long a key still works when it is replaced. */
 export const graceField = () =>
   choice(
-    'The old key',
+    html`The old key <span class="quiet">(if it has leaked, choose: ends now)</span>`,
     'grace',
     [['0', 'Ends now'], ...lengths.map(([seconds, text]) => [seconds, `Works for ${text} more`] as const)],
     { value: '86400', autofocus: true },

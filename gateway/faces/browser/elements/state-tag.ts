@@ -4,7 +4,7 @@ import { capitalized, plural } from '../format.ts';
 /** The words of states that are not their own. */
 const texts: Record<string, string> = {
   valid: 'active',
-  limited: 'over its limit',
+  limited: 'active, over its limit',
   incomplete: 'workers missing',
   not_seen: 'not seen',
   not_ready: 'not ready',

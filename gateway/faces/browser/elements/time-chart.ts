@@ -3,6 +3,7 @@ import uPlot from 'uplot';
 import { formatNumber, utc } from '../format.ts';
 import { chartData, chartOptions, chartUnits, type ChartSeries, type ChartUnit } from './chart-options.ts';
 import { LightElement } from './light-element.ts';
+import { actionButtons } from './menu.ts';
 import { count, listTable } from './table.ts';
 
 const height = 220;
@@ -66,14 +67,7 @@ class TimeChart extends LightElement {
     return html`<figure class="time-chart" aria-label=${this.heading}>
       <figcaption class="row spread">
         <h3>${this.heading}</h3>
-        <button
-          type="button"
-          class="plain"
-          aria-expanded=${this.asTable}
-          @click=${() => (this.asTable = !this.asTable)}
-        >
-          ${this.asTable ? 'Show as chart' : 'Show as table'}
-        </button>
+        ${actionButtons([{ text: this.asTable ? 'Show as chart' : 'Show as table', tone: 'plain', act: () => (this.asTable = !this.asTable) }])}
       </figcaption>
       ${this.asTable ? this.table() : this.chart()}
     </figure>`;

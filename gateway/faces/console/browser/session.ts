@@ -81,7 +81,7 @@ const question = (isFirst: boolean) => ({
   message: () =>
     html`${isFirst ? nothing : html`<p>Nothing that you have typed is lost. What you were doing goes on after you sign in.</p>`}
       <p>Get a link that works once, within five minutes, where the gateway is installed:</p>
-      <pre><code>npm run --silent ops -- console</code></pre>
+      <pre tabindex="0"><code>npm run --silent ops -- console</code></pre>
       <p class="quiet">In a container: <code>node gateway/faces/command/main.ts console</code></p>
       <p class="quiet">A session lasts twelve hours. It ends earlier if Redis loses its data.</p>
       ${field('Link or code', 'code', { required: true, autofocus: true, maxlength: 1000 })}`,

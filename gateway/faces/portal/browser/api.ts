@@ -42,9 +42,6 @@ export const session = {
 };
 
 /** Responses of the API, as its schemas declare them. */
-type Customer = z.infer<typeof portalCustomerSchema>;
-type Usage = z.infer<typeof portalUsageSchema>;
-type Failures = z.infer<typeof portalFailuresSchema>;
 type KeyPage = z.infer<typeof portalKeyPageSchema>;
 export type Key = KeyPage['items'][number];
 /** What a new key is given. */
@@ -56,9 +53,9 @@ export type Content = Awaited<ReturnType<typeof readContent>>;
 
 export async function readContent() {
   const [customer, usage, { items: failures }, keys] = await Promise.all([
-    api.get<Customer>('/customer'),
-    api.get<Usage>('/usage?days=30'),
-    api.get<Failures>('/failures'),
+    api.get<z.infer<typeof portalCustomerSchema>>('/customer'),
+    api.get<z.infer<typeof portalUsageSchema>>('/usage?days=30'),
+    api.get<z.infer<typeof portalFailuresSchema>>('/failures'),
     readKeys(),
   ]);
   // Newest first.

@@ -39,7 +39,7 @@ export const keySection = (page: Page, keys: readonly Key[], isActive: boolean) 
       ],
       { none: 'There are none.' },
     )}
-    <p class="quiet">Requests of keys are counted some seconds later than those above.</p>`;
+    <p class="quiet">The counts of each key are a few seconds behind.</p>`;
 
 const askToCreate = (page: Page) =>
   ask(page, {

@@ -90,7 +90,8 @@ class ConsoleApp extends LightElement {
     this.#shownPath = path;
     const route = routeOf(path);
     if (route === undefined) {
-      this.page = notFound();
+      this.page = html`<h1>Not found</h1>
+        <p>There is no page at this address. <a href="/console">Go to the overview</a></p>`;
       return this.announce('Not found', isFirst);
     }
     const element = Object.assign(document.createElement(`page-${route.name}`), { heading: route.text });
@@ -173,9 +174,5 @@ function segments(path: string) {
     </ul>
   </nav>`;
 }
-
-const notFound = () =>
-  html`<h1>Not found</h1>
-    <p>There is no page at this address. <a href="/console">Go to the overview</a></p>`;
 
 customElements.define('console-app', ConsoleApp);

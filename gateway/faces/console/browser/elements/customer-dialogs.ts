@@ -22,7 +22,7 @@ export function customerActions(page: Page, customer: CustomerRow | CustomerDeta
   const path = apiPath(customer.id);
   const hasKeys = 'items' in customer ? !customer.items.every(hasEnded) : customer.keys > 0;
   return [
-    { text: 'Make a link to the portal', act: () => makeLink(page, path) },
+    { text: 'Make a link to the portal…', act: () => makeLink(page, path) },
     {
       text: "Reset today's usage",
       act: () =>

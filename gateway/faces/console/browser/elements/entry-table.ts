@@ -38,6 +38,8 @@ const sentenceOf = ({ who, action, verb, target, targetName, targetHint, reason 
     ${reason === undefined ? nothing : html`<span class="quiet">– ${reason}</span>`}`;
 
 function targetLink(action: string, target: string, name: string | null) {
+  // Whoever signs in is the person itself.
+  if (action === 'console.sign_in') return nothing;
   if (/^(?:key|cus)_/.test(target)) {
     return html`<a href=${keyPath(target)} title=${target}>${name ?? target}</a>`;
   }

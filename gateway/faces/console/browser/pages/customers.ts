@@ -1,6 +1,7 @@
 import { html } from 'lit';
 import { customerFields, keyFields, searchedWords } from '../../../../limits/record-fields.ts';
 import { dayMs } from '../../../../limits/utc-day.ts';
+import { windowNames } from '../../../../limits/windows.ts';
 import { amountOf } from '../../../browser/elements/customer-use.ts';
 import { keyColumns } from '../../../browser/elements/key-columns.ts';
 import { menuColumn } from '../../../browser/elements/menu.ts';
@@ -21,7 +22,7 @@ class PageCustomers extends SearchPage<CustomerRow> {
   override readonly noun = 'customer';
   override readonly placeholder = `${capitalized(searchedWords(customerFields))}, id, or an API key`;
   override readonly filters: readonly Filter[] = [
-    ['Limits', 'ownLimits', 'Any limits', { true: 'Own limits' }],
+    ['Own limits', 'ownLimits', 'All customers', { true: 'With own limits' }],
   ];
 
   override readonly ask = () => askToIssue(this);
@@ -35,7 +36,7 @@ class PageCustomers extends SearchPage<CustomerRow> {
   override columns(): Columns<CustomerRow> {
     return [
       ['Name', keyLink, '', keyTitle],
-      ['State', ({ state, use }) => customerTags(state, use?.bannedKeys), '', ({ state }) => state],
+      ['State', (customer) => customerTags(stateNow(customer), customer.use?.bannedKeys), '', stateNow],
       [
         'Plan',
         (customer) => html`${planLink(customer.plan)} ${ownLimitsNote(customer)}`,
@@ -73,6 +74,10 @@ class PageCustomers extends SearchPage<CustomerRow> {
 }
 
 customElements.define('page-customers', PageCustomers);
+
+/** @returns a state that is not one of the record while a limit is used up */
+const stateNow = ({ state, use }: CustomerRow) =>
+  state === 'active' && windowNames.some((name) => use?.windows[name]?.remaining === 0) ? 'limited' : state;
 
 /** All API keys, and a search that takes anything. */
 class PageKeys extends SearchPage<KeyRow> {

@@ -144,11 +144,10 @@ function requests(points: readonly TrafficPoint[]): ChartSeries[] {
   return series.filter(({ status, values }) => status === '2xx' || values.some(Boolean));
 }
 
-function busiestTable({ busiestCustomers }: LiveState) {
+function busiestTable({ busiestCustomers, redis }: LiveState) {
   if (busiestCustomers === null) {
-    return html`<p class="quiet">
-      They are being read. If they do not come, the Redis user of the gateway may not run ZUNION.
-    </p>`;
+    const reason = "They are being read. If they do not come, the gateway's Redis user may not run ZUNION.";
+    return html`<p class="quiet">${redis.available ? reason : 'Not available without Redis.'}</p>`;
   }
   return listTable(
     'Busiest customers',
@@ -173,13 +172,13 @@ function problemList({ summary, problems }: Pick<LiveState, 'summary' | 'problem
   const worst = problems[0]?.severity ?? 'notice';
   return html`<p><span class=${tones[worst]} aria-hidden="true">●</span> ${summary}</p>
     <ul class="stack">
-      ${problems.map(row)}
+      ${problems.map((problem, index) => row(problem, index === 0 && (worst !== 'notice' || problems.length === 1)))}
     </ul>`;
 }
 
-const row = ({ id, severity, title, detail, advice, link }: Problem) =>
+const row = ({ id, severity, title, detail, advice, link }: Problem, isOpen: boolean) =>
   html`<li class="panel row spread" data-problem=${id}>
-    <details>
+    <details ?open=${isOpen}>
       <summary><span class="tag ${tones[severity]}">${severity}</span> <strong>${title}</strong></summary>
       <p>${withTimes(detail)}</p>
       <p>${advice}</p>

@@ -58,7 +58,7 @@ function months(items: MonthUsage[]) {
         'action',
       ],
     ])}
-    ${chosen === undefined ? nothing : html`${plans(chosen)}${largest(chosen)}`}`;
+    ${chosen === undefined ? nothing : tablesOf(chosen)}`;
 }
 
 type Counted = Pick<MonthUsage, 'served' | 'refused'> & { units?: number | undefined };
@@ -70,12 +70,10 @@ const counts = (items: readonly Counted[]): (Column<Counted> | false)[] => [
   items.some(({ units }) => units !== undefined) && count('Units', ({ units, served }) => units ?? served),
 ];
 
-const plans = ({ month, plans }: MonthUsage) =>
+const tablesOf = ({ month, plans, largest }: MonthUsage) =>
   html`<h2>Plans in ${formatMonth(month)}</h2>
-    ${listTable('Plans', plans, [planColumn, ...counts(plans)], { none: 'No plan was used in this month.' })}`;
-
-const largest = ({ month, largest }: MonthUsage) =>
-  html`<h2>Largest customers in ${formatMonth(month)}</h2>
+    ${listTable('Plans', plans, [planColumn, ...counts(plans)], { none: 'No plan was used in this month.' })}
+    <h2>Largest customers in ${formatMonth(month)}</h2>
     ${listTable('Largest customers', largest, [customerColumn, planColumn, ...counts(largest)], {
       none: 'No customer was served in this month.',
     })}`;

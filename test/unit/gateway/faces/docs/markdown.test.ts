@@ -18,6 +18,6 @@ test('a heading has an anchor: its text, or the code that it begins with', () =>
 
 test('code is shown as it is', () => {
   expect(renderMarkdown('```ts\nif (a < b && c > d) {}\n```').text).toContain(
-    '<pre><code>if (a &lt; b &amp;&amp; c &gt; d) {}</code></pre>',
+    '<pre tabindex="0"><code>if (a &lt; b &amp;&amp; c &gt; d) {}</code></pre>',
   );
 });
