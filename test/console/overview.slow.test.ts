@@ -181,6 +181,18 @@ describe('the overview', { tags: ['chromium'], timeout: 120_000 }, () => {
     );
   });
 
+  test('says what it lacks without Redis, and what happened', { tags: ['redis-server'] }, async () => {
+    const { page } = await openOverview();
+    kit.kit.server.signal('SIGSTOP');
+    try {
+      await page.getByText('Not available without Redis.').waitFor({ timeout: 20_000 });
+    } finally {
+      kit.kit.server.signal('SIGCONT');
+    }
+    // The only problem is open.
+    await page.getByText('Each process limits known API keys').waitFor({ timeout: 20_000 });
+  });
+
   test('says that it cannot read while the gateway restarts, and recovers by itself', async () => {
     const { page } = await kit.open('/console/settings', { role: 'viewer' });
     const { gateway, server, upstream } = kit.kit;
