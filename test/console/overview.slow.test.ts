@@ -190,7 +190,8 @@ describe('the overview', { tags: ['chromium'], timeout: 120_000 }, () => {
       kit.kit.server.signal('SIGCONT');
     }
     // The only problem is open.
-    await page.getByText('Each process limits known API keys').waitFor({ timeout: 20_000 });
+    const about = page.getByText('Each process limits known API keys');
+    await expect.poll(() => about.isVisible(), { timeout: 20_000 }).toBe(true);
   });
 
   test('says that it cannot read while the gateway restarts, and recovers by itself', async () => {
