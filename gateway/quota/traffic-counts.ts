@@ -9,8 +9,6 @@ import { bucketCounts } from '../platform/observability/request-metrics.ts';
  */
 export type TrafficCounts = Map<string, number>;
 
-const servedStatuses = new Set(['2xx', '3xx']);
-
 /** Reads what this process has counted since its start, so that the record costs no request anything. */
 export async function readTrafficCounts(
   metrics: Pick<Metrics, 'requests' | 'quotaRefusals' | 'bannedRequests'>,
@@ -22,8 +20,7 @@ export async function readTrafficCounts(
   const { requests, seconds } = metrics.requests;
   for (const { labels, value } of await countsOf(requests))
     add(`${labels['status']}:${labels['plan']}`, value);
-  for (const { labels, bound, count } of await bucketCounts(seconds))
-    if (servedStatuses.has(String(labels['status']))) add(`ms:${formatBound(bound)}`, count);
+  for (const { bound, count } of await bucketCounts(seconds)) add(`ms:${formatBound(bound)}`, count);
   for (const counter of [metrics.quotaRefusals, metrics.bannedRequests]) {
     for (const { labels, value } of await countsOf(counter)) add(`refused:${labels['plan']}`, value);
   }

@@ -76,10 +76,8 @@ const slowness: Series = (segments, step) => {
   const minutes = segments.reduce((sum, [, length]) => sum + length, 0);
   const fast = segments.map(([slow, length]): Segment => [10_000 - slow, length]);
   return {
-    [`${name}_bucket{${source},status="2xx",le="0.25"}`]: counter(fast, step),
-    [`${name}_count{${source},status="2xx"}`]: counter([[10_000, minutes]], step),
-    [`${name}_bucket{${source},status="4xx",le="0.25"}`]: counter([[90_000, minutes]], step),
-    [`${name}_count{${source},status="4xx"}`]: counter([[90_000, minutes]], step),
+    [`${name}_bucket{${source},le="0.25"}`]: counter(fast, step),
+    [`${name}_count{${source}}`]: counter([[10_000, minutes]], step),
   };
 };
 

@@ -70,11 +70,12 @@ export function createMetrics() {
           'sum',
           collect,
         ),
-      histogram('request', 'Duration of a request, to the end of its response', durationBounds, [
-        'route',
-        'method',
-        'status',
-      ]),
+      histogram(
+        'request',
+        'Duration of a request that was served (2xx, 3xx), to the end of its response',
+        durationBounds,
+        ['route', 'method'],
+      ),
     ),
     redisSeconds: histogram('redis', 'Duration of Redis commands that requests wait for', redisBounds),
     upstreamSeconds: histogram(

@@ -17,7 +17,7 @@ type RequestCounter = Counter<'route' | 'method' | 'status' | 'plan'>;
  */
 export function createRequestMetrics(
   createCounter: (collect: () => void) => RequestCounter,
-  seconds: Histogram<'route' | 'method' | 'status'>,
+  seconds: Histogram<'route' | 'method'>,
 ) {
   /**
    * Requests that the counter lacks, by route, method, status and plan in turn. The counter itself joins and hashes its labels at each
@@ -46,22 +46,23 @@ export function createRequestMetrics(
     count(route: string, method: string, status: string, plan: string, duration?: number): void {
       const byPlan = childOf(childOf(childOf(waiting, route), method), status);
       byPlan.set(plan, (byPlan.get(plan) ?? 0) + 1);
-      // By status as well: a fast refusal says nothing of how long served requests take.
-      if (duration !== undefined) seconds.observe({ route, method, status }, duration);
+      // A fast refusal says nothing of how long served requests take.
+      if (duration !== undefined && isServed(status)) seconds.observe({ route, method }, duration);
     },
     /** Shows requests of these operations on these plans at 0: Prometheus sees no increase in a series that begins at 1. */
     expect({ operations: added = [], plan }: { operations?: readonly Operation[]; plan: string }): void {
       if (added.length === 0 && plans.has(plan)) return;
       plans.add(plan);
       operations.push(...added);
-      for (const { route, method } of added)
-        for (const status of expectedStatuses) seconds.zero({ route, method, status });
+      for (const { route, method } of added) seconds.zero({ route, method });
       for (const { route, method } of operations)
         for (const status of expectedStatuses)
           for (const expected of plans) requests.inc({ route, method, status, plan: expected }, 0);
     },
   };
 }
+
+const isServed = (status: string) => status === '2xx' || status === '3xx';
 
 /** The map that another one has for a key. */
 function childOf<Value>(maps: Map<string, Map<string, Value>>, key: string): Map<string, Value> {

@@ -6,12 +6,14 @@ import { renderMetrics, type MetricsSnapshot } from '../../../../../gateway/proc
 test('expected requests are shown at 0 before the first one, also when workers are merged', async () => {
   const { requests, registry } = createMetrics();
   const shown = async () => (await registry.metrics()).split('\n');
-  const labels = 'route="/v1/pets",method="GET",status="5xx"';
+  const operation = 'route="/v1/pets",method="GET"';
+  const labels = `${operation},status="5xx"`;
   requests.expect({ operations: [{ route: '/v1/pets', method: 'GET' }], plan: 'none' });
   expect(await shown()).toContain(`gateway_requests_total{${labels},plan="none"} 0`);
-  expect(await shown()).toContain(`gateway_request_duration_seconds_count{${labels}} 0`);
+  expect(await shown()).toContain(`gateway_request_duration_seconds_count{${operation}} 0`);
   // A plan that appears later is combined with the operations, and nothing that was counted is lost.
   requests.count('/v1/pets', 'GET', '5xx', 'none', 0.1);
+  requests.count('/v1/pets', 'GET', '2xx', 'none', 0.1);
   requests.expect({ plan: 'gold' });
   expect(await shown()).toContain(`gateway_requests_total{${labels},plan="gold"} 0`);
   expect(await shown()).toContain(`gateway_requests_total{${labels},plan="none"} 1`);
@@ -19,7 +21,7 @@ test('expected requests are shown at 0 before the first one, also when workers a
   const parse = () => JSON.parse(snapshot) as MetricsSnapshot;
   const merged = (await renderMetrics([parse(), parse()])).split('\n');
   expect(merged).toContain(`gateway_requests_total{${labels},plan="gold"} 0`);
-  expect(merged).toContain(`gateway_request_duration_seconds_count{${labels}} 2`);
+  expect(merged).toContain(`gateway_request_duration_seconds_count{${operation}} 2`);
 });
 
 test('buckets are counted alone, those of each set of labels', async () => {
