@@ -94,7 +94,7 @@ export function startRedisSchedule(dependencies: RedisScheduleDependencies): { s
   gate.beforeOpening(async () => {
     // Later, what is missing was lost, and this instance still enforces it.
     if (!started && (await seedDefaults(redis, 'gateway', isPrivate ? 0 : undefined)))
-      log[isPrivate ? 'info' : 'warn'](
+      log.info(
         'Redis was empty, and has the built-in plans now; if it should have held keys, see "Redis came back empty" in gateway/REDIS.md',
       );
     // The announcement is a write, so that a Redis that refuses writes is not used.
