@@ -69,11 +69,7 @@ export function loadDocs(
     document,
     [
       markdownPage('/docs', 'Guide', guideMarkdown(document, { ...settings, basePath })),
-      referencePage(document, operations, {
-        ...settings,
-        path: '/docs/reference',
-        descriptionPath,
-      }),
+      referencePage(document, operations, settings),
       ...(clients === undefined ? [] : [markdownPage('/docs/clients', 'Clients', clients)]),
       ...(changelog === undefined ? [] : [markdownPage('/docs/changelog', 'Changelog', changelog)]),
     ],

@@ -6,23 +6,16 @@ import { renderMarkdown } from './markdown.ts';
 import { describeOperation, keyForm, type OperationSettings } from './operation-section.ts';
 import { describeType, fieldItem } from './schema-text.ts';
 
-/** What the page says beside the description. */
-export interface ReferenceSettings extends OperationSettings {
-  path: string;
-  descriptionPath: string;
-}
-
 /** Page about every operation and schema of the description. */
 export function referencePage(
   { title, version, description, operations, schemas }: ApiDocument,
   described: ApiDescription['operations'],
-  settings: ReferenceSettings,
+  settings: OperationSettings,
 ): Page {
-  const { path, descriptionPath, keyPrefix } = settings;
   const accessOf = new Map(described.map(({ method, route, access }) => [`${method} ${route}`, access]));
   const intro = `# ${title} ${version}
 
-Made from the [OpenAPI description](${descriptionPath}). Every path also supports \`HEAD\` where it supports \`GET\`, and \`OPTIONS\`.
+Made from the [OpenAPI description](/openapi.json). Every path also supports \`HEAD\` where it supports \`GET\`, and \`OPTIONS\`.
 
 ${description.trim()}`;
   const parts = operations.map((operation) =>
@@ -30,9 +23,9 @@ ${description.trim()}`;
   );
   const types = `## Schemas\n\n${schemas.map(({ name, schema }) => `### ${name}\n\n${schemaText(schema)}`).join('\n\n')}\n`;
   return {
-    path,
+    path: '/docs/reference',
     title: 'Reference',
-    body: html`${renderMarkdown(intro)} ${keyForm(keyPrefix)} ${parts.map(({ section }) => section)}
+    body: html`${renderMarkdown(intro)} ${keyForm(settings.keyPrefix)} ${parts.map(({ section }) => section)}
     ${renderMarkdown(types)}`,
     markdown: [intro, ...parts.map(({ markdown }) => markdown), types].join('\n\n'),
   };

@@ -2,7 +2,7 @@ import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { ApiError } from '../api-error.ts';
 
 /** Counts one more of a subject, such as an address. @throws ApiError too_many_requests if it is over its limit */
-export type MinuteLimit = (subject: string) => Promise<void>;
+type MinuteLimit = (subject: string) => Promise<void>;
 
 /**
  * Creates a limit for each subject. One process serves the admin port, so its memory is enough.
