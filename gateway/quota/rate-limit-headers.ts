@@ -45,9 +45,10 @@ export function usageHeaders({ windows: used, banMs, nowMs }: Usage): RateLimitH
 
 function banHeaders(limits: Limits, remainingMs: number, nowMs: number): RateLimitHeaders {
   const ban = { limit: firstWindow(limits).value, remaining: 0, resetMs: remainingMs };
+  const policies = listed(limits, (name, limit) => windowPolicy(name, limit, nowMs));
   return {
     ...xRateLimit(ban, nowMs),
-    'RateLimit-Policy': `${policies(limits, nowMs)}, ${policy('ban', 0, wholeSeconds(remainingMs))}`,
+    'RateLimit-Policy': `${policies}, ${policy('ban', 0, wholeSeconds(remainingMs))}`,
     RateLimit: quotaLeft('ban', ban),
   };
 }
@@ -108,16 +109,15 @@ function xRateLimit(window: WindowState, nowMs: number): RateLimitHeaders {
 
 /** @param shown the window for X-RateLimit; RateLimit has all */
 function windowHeaders(shown: WindowState, states: WindowStates, nowMs: number): RateLimitHeaders {
-  const limits = mapWindows(states, ({ limit }) => limit);
   return {
     ...xRateLimit(shown, nowMs),
-    'RateLimit-Policy': policies(limits, nowMs),
-    RateLimit: listed(states, (name, state) => quotaLeft(name, state)),
+    'RateLimit-Policy': listed(states, (name, { limit }) => windowPolicy(name, limit, nowMs)),
+    RateLimit: listed(states, quotaLeft),
   };
 }
 
-function policies(limits: Limits, nowMs: number): string {
-  return listed(limits, (name, limit) => policy(name, limit, windowLengthMs(name, nowMs) / 1000));
+function windowPolicy(name: WindowName, limit: number, nowMs: number): string {
+  return policy(name, limit, windowLengthMs(name, nowMs) / 1000);
 }
 
 /** A list of RFC 9651, with a member for each window. */

@@ -21,6 +21,9 @@ interface BeginDependencies {
 
 const wellFormedId = /^[A-Za-z0-9._-]{1,128}$/;
 
+/** Names and values in turn. */
+const rawSecurityHeaders = Object.entries(securityHeaders).flat();
+
 /** A year, for this host only: other services of the domain decide for themselves. */
 const httpsOnly = 'max-age=31536000';
 
@@ -33,8 +36,7 @@ export function begin({ api, neighbours, spans, isProxy }: BeginDependencies): R
     const offered = req.headers['x-request-id'];
     // A client's own is kept if it is well-formed.
     const requestId = isRequestId(offered) ? offered : randomUUID();
-    const headers = new ResponseHeaders(['X-Request-Id', requestId]);
-    headers.setAll(securityHeaders);
+    const headers = new ResponseHeaders(['X-Request-Id', requestId, ...rawSecurityHeaders]);
     // Has no meaning over plain HTTP (RFC 6797 section 7.2). A trusted proxy, which ends TLS, says whether it is HTTPS.
     if (req.secure) headers.set('Strict-Transport-Security', httpsOnly);
     const { path } = req;

@@ -42,7 +42,6 @@ export function recordAccess(dependencies: RecordAccessDependencies): RequestHan
       const cutOff = res.writableFinished ? undefined : true;
 
       function record(): void {
-        delete res.locals.onDecision;
         const { requestId, span, caller, endedKey, decision, upstreamMs, upstreamStatus } = res.locals;
         const { errorCode, serviceErrorCode = '', shadow, isEventStream } = res.locals;
         const { pattern: route = 'unmatched', service } = res.locals.route ?? {};
@@ -83,7 +82,11 @@ export function recordAccess(dependencies: RecordAccessDependencies): RequestHan
       }
 
       // A client may leave while its request waits for the decision, which is made all the same.
-      if (status === clientClosedRequest && res.locals.decision === undefined) res.locals.onDecision = record;
+      if (status === clientClosedRequest && res.locals.decision === undefined)
+        res.locals.onDecision = () => {
+          delete res.locals.onDecision;
+          record();
+        };
       else record();
     }
   };

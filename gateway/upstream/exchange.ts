@@ -114,7 +114,8 @@ class Exchange<Req extends IncomingMessage, Res extends ServerResponse>
       body: this.#body,
       upgrade: this.#upgrade === undefined ? null : 'websocket',
       // A request that is sent again has no more time.
-      headersTimeout: Math.max(1, Math.min(timeoutMs, this.#dueAt - performance.now())),
+      headersTimeout:
+        this.#timesSent === 0 ? timeoutMs : Math.max(1, Math.min(timeoutMs, this.#dueAt - performance.now())),
       bodyTimeout: timeoutMs,
       // undici would close the connection after a HEAD or a DELETE with a body, for servers that misread these.
       reset: false,

@@ -6,6 +6,7 @@ import {
 } from '../../keys/customer-record.ts';
 import { limitsIn } from '../../limits/limits.ts';
 import { customerFields, fieldsIn } from '../../limits/record-fields.ts';
+import type { AuditAction } from '../../platform/redis/audit-actions.ts';
 import type { RedisClient } from '../../platform/redis/redis-client.ts';
 import { isCustomerId, redisKeys, type CustomerId } from '../../platform/redis/redis-keys.ts';
 import { UnknownId } from '../invalid-operation.ts';
@@ -84,7 +85,7 @@ export function asCustomerId(id: string): CustomerId {
 export function updateCustomer(
   session: Pick<Session, 'redis' | 'audit'>,
   id: string,
-  action: string,
+  action: AuditAction,
   edit: (record: CustomerRecord) => CustomerRecord | Promise<CustomerRecord>,
 ): Promise<CustomerRecord> {
   return retryOvertaken(`the customer ${id}`, async () => {

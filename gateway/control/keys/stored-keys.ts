@@ -1,4 +1,5 @@
 import { readApiKey, type ApiKeyRecord, type StoredApiKey } from '../../keys/api-key-record.ts';
+import type { AuditAction } from '../../platform/redis/audit-actions.ts';
 import { createHashReader } from '../../platform/redis/hash-reader.ts';
 import type { RedisClient } from '../../platform/redis/redis-client.ts';
 import {
@@ -126,7 +127,7 @@ export async function showStoredKey(redis: RedisClient, id: string): Promise<Pla
 export function updateStoredKey(
   session: Pick<Session, 'redis' | 'audit'>,
   id: string,
-  action: string,
+  action: AuditAction,
   edit: (record: ApiKeyRecord) => ApiKeyRecord | Promise<ApiKeyRecord>,
 ): Promise<ApiKeyRecord> {
   return retryOvertaken(`the key ${id}`, async () => {

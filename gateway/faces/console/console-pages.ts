@@ -1,5 +1,4 @@
 import { Router } from 'express';
-import { auditGroups } from '../../control/registry.ts';
 import { serveFiles } from '../../platform/http/serve-files.ts';
 import { createBrowserFiles } from '../browser-files.ts';
 import { html } from '../html.ts';
@@ -30,12 +29,7 @@ export function consolePages({ productName, keyPrefix, sampleUrl }: PageSettings
     // Not at the start: the port of the API is not known then.
     shell ??= renderDocument(files, {
       title: `Console – ${productName}`,
-      facts: {
-        'application-name': productName,
-        'key-prefix': keyPrefix,
-        'sample-url': sampleUrl(),
-        'audit-groups': auditGroups.join(' '),
-      },
+      facts: { 'application-name': productName, 'key-prefix': keyPrefix, 'sample-url': sampleUrl() },
       body: html`<console-app></console-app>
         <noscript>The console needs JavaScript. The command does the same: npm run ops -- --help</noscript>`,
     });

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { NumberField } from '../../limits/setting-fields.ts';
 import { describeIssues } from '../config/describe-issues.ts';
+import type { AuditAction } from './audit-actions.ts';
 
 /** Fields of a hash of settings, as text. */
 export type Fields = Record<string, string>;
@@ -25,8 +26,8 @@ export interface Setting<Value extends object = object> {
   /** The plan, if API keys may be on it. */
   plan?: string;
   /** In the audit log: that it was changed, that its default was written, and what. */
-  action: string;
-  seedAction: string;
+  action: AuditAction;
+  seedAction: AuditAction;
   target: string;
   defaults: Readonly<Value>;
   /** Parses its values as they are in a file. Each field has a description, for editors and for `--help`. */
