@@ -25,8 +25,7 @@ import {
   connectionLimitHeaders,
   type RateLimitHeaders,
 } from './quota/rate-limit-headers.ts';
-import { createUsageLookup } from './quota/usage-lookup.ts';
-import { answerUsage } from './request/answer-usage.ts';
+import { answerUsage, createUsageLookup } from './request/answer-usage.ts';
 import {
   allowOrigins,
   answerWithoutKey,

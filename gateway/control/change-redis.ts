@@ -5,7 +5,7 @@ import { mastersOf, type RedisClient } from '../platform/redis/redis-client.ts';
 import { isRedisConnectionLost } from '../platform/redis/redis-errors.ts';
 import { infoNumber } from '../platform/redis/redis-memory.ts';
 import { appendOnlyOff } from '../platform/redis/risky-settings.ts';
-import { seedDefaults } from '../quota/seed-defaults.ts';
+import { seedDefaults } from '../quota/default-settings.ts';
 import { OperationFailure } from './invalid-operation.ts';
 import type { ChangingSession, ReadingSession } from './session.ts';
 import { publishChanges } from './webhooks/change-events.ts';

@@ -1,5 +1,4 @@
-import type { ApiKeyRecord } from '../keys/api-key-record.ts';
-import type { CustomerRecord } from '../keys/customer-record.ts';
+import type { ApiKeyRecord, CustomerRecord } from '../keys/records.ts';
 import { InvalidOperation } from './invalid-operation.ts';
 
 /** A change that was decided on by a record that somebody else has changed since. Nothing was changed. */

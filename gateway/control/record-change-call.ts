@@ -1,4 +1,4 @@
-import { formatApiKeyRecord, keptSeconds, recordExpiry, type ApiKeyRecord } from '../keys/api-key-record.ts';
+import { formatApiKeyRecord, keptSeconds, recordExpiry, type ApiKeyRecord } from '../keys/records.ts';
 import type { Change } from '../platform/redis/record-change.ts';
 import { redisKeys, type CustomerId } from '../platform/redis/redis-keys.ts';
 import type { Session } from './session.ts';

@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
 import { z } from 'zod';
-import { dayMs } from '../limits/utc-day.ts';
+import { dayMs } from '../limits/windows.ts';
 import { parseJson } from '../platform/redis/parse-json.ts';
 import { redisKeys } from '../platform/redis/redis-keys.ts';
 import type { Session } from './session.ts';

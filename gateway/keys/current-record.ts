@@ -4,7 +4,7 @@ import { anyRev, type ApiKeyCache, type ApiKeyLookup, type Caller, type EndedKey
 /** A record that changes faster than it can be read is used as it was last read. */
 const maxRereads = 3;
 
-export type CurrentRecord<T> =
+type CurrentRecord<T> =
   | { outcome: 'current'; caller: Caller; result: T }
   | { outcome: 'refused'; error: GatewayError; key: EndedKey | undefined };
 

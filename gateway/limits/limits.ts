@@ -1,12 +1,15 @@
 import {
   byWindow,
   doubtfulWindows,
+  fieldOf,
   hasWindow,
   mapWindows,
+  refusingWindow,
   windowNames,
   windowOf,
   type ByWindow,
   type WindowName,
+  type WindowStates,
 } from './windows.ts';
 
 /** Requests allowed in each window of a plan or key. No limit for a window means that it allows any number. */
@@ -79,4 +82,71 @@ export function doubtfulPairs(owner: string, limits: Limits): string[] {
     ({ longer, shorter }) =>
       `the ${longer} limit of ${owner}, ${limits[longer]}, is less than its ${shorter} limit, ${limits[shorter]}`,
   );
+}
+
+/** Field of a plan with a limit that is compared and not enforced, such as `shadowMinute`. */
+type ShadowField = `shadow${Capitalize<WindowName>}`;
+
+/** Field of a plan with a limit of a window, enforced or not. */
+export type PlanField = WindowName | ShadowField;
+export type ByPlanField<Value> = { [Field in PlanField]?: Value | undefined };
+export type PlanLimits = ByPlanField<number>;
+
+export const shadowField = (name: WindowName): ShadowField => fieldOf('shadow', name);
+export const planFields: readonly PlanField[] = [...windowNames, ...windowNames.map(shadowField)];
+
+/** Builds a value for each field of which `valueOf` has one. */
+export function byPlanField<Value>(
+  valueOf: (field: PlanField) => Value | undefined,
+): Partial<Record<PlanField, Value>> {
+  const values: Partial<Record<PlanField, Value>> = {};
+  for (const field of planFields) {
+    const value = valueOf(field);
+    if (value !== undefined) values[field] = value;
+  }
+  return values;
+}
+
+/** Builds a value for each field. */
+export function forPlanFields<Value>(valueOf: (field: PlanField) => Value): Record<PlanField, Value>;
+export function forPlanFields(valueOf: (field: PlanField) => unknown): object {
+  return Object.fromEntries(planFields.map((field) => [field, valueOf(field)]));
+}
+
+/** Builds a value for each shadow limit. */
+export function byShadowField<Value>(valueOf: (name: WindowName) => Value): Record<ShadowField, Value>;
+export function byShadowField(valueOf: (name: WindowName) => unknown): object {
+  return Object.fromEntries(windowNames.map((name) => [shadowField(name), valueOf(name)]));
+}
+
+/** Shadow limits of a plan by their windows. */
+export const shadowLimitsIn = (plan: ByPlanField<number | null>): Limits =>
+  byWindow((name) => plan[shadowField(name)] ?? undefined);
+
+/** `null` and a field that is not there are the same. */
+export const equalPlanLimits = (
+  one: ByPlanField<number | null>,
+  other: ByPlanField<number | null>,
+): boolean => planFields.every((field) => (one[field] ?? null) === (other[field] ?? null));
+
+/** What is wrong with a shadow limit of a window that the plan does not limit: no use of it is counted. */
+export function shadowIssue(plan: ByPlanField<unknown>): string | undefined {
+  const name = windowNames.find(
+    (name) => (plan[shadowField(name)] ?? null) !== null && (plan[name] ?? null) === null,
+  );
+  return name && `has ${shadowField(name)} and no ${name} limit: a shadow limit needs a limit of its window`;
+}
+
+/**
+ * The window by which shadow limits of a plan would have refused a request that was served.
+ * @param own limits of the customer, in whose windows those of the plan do not count
+ */
+export function windowOverShadow(states: WindowStates, shadow: Limits, own: Limits): WindowName | undefined {
+  const left = byWindow((name) => {
+    const state = states[name];
+    const limit = shadow[name];
+    if (state === undefined || limit === undefined || own[name] !== undefined) return undefined;
+    return { remaining: limit - (state.limit - state.remaining), resetMs: state.resetMs };
+  });
+  return refusingWindow(left, 0);
 }

@@ -1,5 +1,3 @@
-import { dayMs } from './utc-day.ts';
-
 interface WindowDefinition {
   /** Time from the first request to the end; undefined for a calendar window. */
   lengthMs?: number;
@@ -85,14 +83,9 @@ export function byWindow<Value>(
 }
 
 /** Builds a value for each window. */
-export function forAll<Value>(valueOf: (name: WindowName) => Value): Record<WindowName, Value> {
-  const values = byWindow(valueOf);
-  if (!isForAll(values)) throw new TypeError('a window has no value');
-  return values;
-}
-
-function isForAll<Value>(values: ByWindow<Value>): values is Record<WindowName, Value> {
-  return windowNames.every((name) => values[name] !== undefined);
+export function forAll<Value>(valueOf: (name: WindowName) => Value): Record<WindowName, Value>;
+export function forAll(valueOf: (name: WindowName) => unknown): object {
+  return Object.fromEntries(windowNames.map((name) => [name, valueOf(name)]));
 }
 
 /** Converts the value of each window that has one, in the order of the list. */
@@ -150,4 +143,72 @@ function startOfMonth(nowMs: number): number {
 function endOfMonth(nowMs: number): number {
   const now = new Date(nowMs);
   return Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1);
+}
+
+/** State of one window after a decision. */
+export interface WindowState {
+  /** Units that the window allows, which is requests unless some cost more than one. */
+  limit: number;
+  /** Units left in the window; never negative. */
+  remaining: number;
+  /** Milliseconds from the decision to the end of the window. */
+  resetMs: number;
+}
+
+/** State of each window that has a limit. */
+export type WindowStates = ByWindow<WindowState>;
+
+/** What decides between windows, whatever else is known of them. Ends are in any unit that all of them share. */
+interface Rankable {
+  remaining: number;
+  resetMs: number;
+}
+
+/**
+ * The window that refuses a request: of those with less left than it costs, the one that ends last, since a retry can succeed
+ * only then.
+ * @returns undefined if none has less
+ */
+export function refusingWindow(states: ByWindow<Rankable>, units = 1): WindowName | undefined {
+  let refusing: WindowName | undefined;
+  let latest = -Infinity;
+  for (const { name } of windows) {
+    const state = states[name];
+    if (state === undefined || state.remaining >= units || state.resetMs < latest) continue;
+    refusing = name;
+    latest = state.resetMs;
+  }
+  return refusing;
+}
+
+/**
+ * The window with the fewest units left, which will refuse first; on a tie the one that ends later.
+ * @throws TypeError if none has a limit
+ */
+export function bindingState(states: WindowStates): WindowState {
+  let binding: WindowState | undefined;
+  for (const { name } of windows) {
+    const state = states[name];
+    if (state === undefined) continue;
+    const isTie = state.remaining === binding?.remaining;
+    if (
+      binding === undefined ||
+      (isTie ? state.resetMs >= binding.resetMs : state.remaining < binding.remaining)
+    )
+      binding = state;
+  }
+  if (binding === undefined) throw new TypeError('no window has a limit');
+  return binding;
+}
+
+export const dayMs = 86_400_000;
+
+/** Number of UTC days since the Unix epoch. */
+export function dayNumberOf(nowMs: number): number {
+  return Math.floor(nowMs / dayMs);
+}
+
+/** @returns the UTC date of a day number as YYYYMMDD */
+export function utcDate(dayNumber: number): string {
+  return new Date(dayNumber * dayMs).toISOString().slice(0, 10).replaceAll('-', '');
 }

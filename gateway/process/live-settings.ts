@@ -6,9 +6,8 @@ import { createOthersReader, mergeEnforced } from '../platform/redis/enforced-se
 import { createHashReader } from '../platform/redis/hash-reader.ts';
 import { createLiveSetting } from '../platform/redis/live-setting.ts';
 import type { RedisClient } from '../platform/redis/redis-client.ts';
-import { banPolicySetting } from '../quota/ban-policy.ts';
 import { createPlans } from '../quota/plans.ts';
-import { usageSetting } from '../quota/usage-policy.ts';
+import { banPolicySetting, usageSetting } from '../quota/policies.ts';
 import { showPlanLimits } from '../request/known-series.ts';
 
 interface LiveSettingsDependencies {

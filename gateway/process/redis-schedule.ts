@@ -9,7 +9,7 @@ import type { RedisGate } from '../platform/redis/redis-gate.ts';
 import { readRedisMemory } from '../platform/redis/redis-memory.ts';
 import { findRiskySettings } from '../platform/redis/risky-settings.ts';
 import type { SetUpMarker } from '../platform/redis/set-up-marker.ts';
-import { seedDefaults } from '../quota/seed-defaults.ts';
+import { seedDefaults } from '../quota/default-settings.ts';
 import type { Reports } from './reports.ts';
 
 /** Interval for plans, ban policy and the list of processes: a change is in force within a second. */

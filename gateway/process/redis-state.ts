@@ -8,8 +8,7 @@ import { createRedisClock } from '../platform/redis/redis-clock.ts';
 import { createRedisGate } from '../platform/redis/redis-gate.ts';
 import { pingRedis } from '../platform/redis/redis-health.ts';
 import { createSetUpMarker } from '../platform/redis/set-up-marker.ts';
-import { createLocalQuota } from '../quota/local-quota.ts';
-import { createTrafficReporter } from '../quota/traffic-reporter.ts';
+import { createTrafficReporter } from '../quota/traffic.ts';
 import { createLiveSettings } from './live-settings.ts';
 import { startRedisSchedule } from './redis-schedule.ts';
 import { createReports } from './reports.ts';
@@ -82,7 +81,6 @@ export function createRedisState(dependencies: RedisStateDependencies) {
     ...settings,
     ...reports,
     announcement,
-    local: createLocalQuota({ now: clock.now }),
     localMode,
     setUpMarker,
     /** Resolves when Redis is available, or when the time is over. @returns whether it is available */

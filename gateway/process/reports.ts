@@ -2,12 +2,11 @@ import type { Logger } from 'pino';
 import { createEventPublisher } from '../control/webhooks/event-publisher.ts';
 import { createUseObserver } from '../control/webhooks/use-events.ts';
 import type { RedisClient } from '../platform/redis/redis-client.ts';
-import { createBusyCustomers } from '../quota/busy-customers.ts';
 import { createFailureReports } from '../quota/failures.ts';
-import { createKeyUseReports } from '../quota/key-use.ts';
-import type { LiveUsagePolicy } from '../quota/usage-policy.ts';
+import type { LiveUsagePolicy } from '../quota/policies.ts';
+import { createBusyCustomers } from '../quota/traffic.ts';
 import { createUsageReports } from '../quota/usage-reports.ts';
-import { createUsageTotals } from '../quota/usage-totals.ts';
+import { createKeyUseReports, createUsageTotals } from '../quota/use-counts.ts';
 
 interface ReportsDependencies {
   redis: RedisClient;

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { RateLimiterMemory, RateLimiterRedis, type RateLimiterRes } from 'rate-limiter-flexible';
-import type { WindowState } from '../limits/window-states.ts';
+import type { WindowState } from '../limits/windows.ts';
 import { addressGroup } from '../platform/http/client-address.ts';
 import type { RedisClient } from '../platform/redis/redis-client.ts';
 import type { RedisGate } from '../platform/redis/redis-gate.ts';
@@ -76,7 +76,7 @@ export function createAddressLimit({ redis, gate, limit }: AddressLimitDependenc
   };
 }
 
-export interface RefusedAddresses {
+interface RefusedAddresses {
   /** The used-up window of an address or network that was refused within the last second, as of now. */
   find(group: string): WindowState | undefined;
   remember(group: string, window: WindowState): void;

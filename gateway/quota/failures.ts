@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { RedisClient } from '../platform/redis/redis-client.ts';
 import { redisKeys, type CustomerId } from '../platform/redis/redis-keys.ts';
-import { createWaitingCounts } from './waiting-counts.ts';
+import { createWaitingCounts } from './use-counts.ts';
 
 /** A request of a customer that got an error. */
 export const failureSchema = z

@@ -3,7 +3,7 @@ import type { Limits } from '../limits/limits.ts';
 import { alignedLeftMs, windowLengthMs, windowNames, type WindowName } from '../limits/windows.ts';
 import { decisionOf, type Allowed, type Limited } from './quota-decision.ts';
 
-export interface LocalQuota {
+interface LocalQuota {
   /**
    * Decides without Redis: this process alone admits the whole limit. Windows go on when Redis is back, so that a Redis that
    * comes and goes does not grant the limit again each time.

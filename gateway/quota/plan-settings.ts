@@ -1,22 +1,20 @@
 import { z } from 'zod';
 import {
+  byPlanField,
+  byShadowField,
   defaultLimits,
   defaultPlans,
   lackingWindows,
   limitIssue,
   maxLimit,
   parseLimit,
-} from '../limits/limits.ts';
-import { anonymousField, anonymousWindow } from '../limits/setting-fields.ts';
-import {
-  byPlanField,
-  byShadowField,
   planFields,
   shadowIssue,
   type ByPlanField,
   type PlanField,
   type PlanLimits,
-} from '../limits/shadow-limits.ts';
+} from '../limits/limits.ts';
+import { anonymousField, anonymousWindow } from '../limits/setting-fields.ts';
 import { eachExactly, forAll, hasWindow, windowNames, type WindowName } from '../limits/windows.ts';
 import {
   defineSetting,
@@ -173,4 +171,9 @@ export const planSetting = (name: string) => builtInPlans.get(name) ?? newPlanSe
 export function planOfKey(key: string): string[] {
   const prefix = redisKeys.plan('');
   return key.startsWith(prefix) ? [key.slice(prefix.length)] : [];
+}
+
+/** Fields of an object that may have a value for each window. */
+export function windowFields<Schema extends z.ZodType>(schemaOf: (name: WindowName) => Schema) {
+  return forAll((name) => z.exactOptional(schemaOf(name)));
 }

@@ -1,5 +1,4 @@
-import type { Limits } from '../limits/limits.ts';
-import { equalPlanLimits, shadowLimitsIn, type PlanLimits } from '../limits/shadow-limits.ts';
+import { equalPlanLimits, shadowLimitsIn, type Limits, type PlanLimits } from '../limits/limits.ts';
 import { byWindow, hasWindow } from '../limits/windows.ts';
 import { mergeEnforced, type EnforcedSettings } from '../platform/redis/enforced-settings.ts';
 import {

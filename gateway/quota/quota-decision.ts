@@ -1,8 +1,15 @@
 import { GatewayError } from '../errors.ts';
 import type { Caller } from '../keys/api-key-cache.ts';
 import type { Limits } from '../limits/limits.ts';
-import { refusingWindow, type WindowStates } from '../limits/window-states.ts';
-import { firstWindow, mapWindows, windowOf, type ByWindow, type WindowName } from '../limits/windows.ts';
+import {
+  firstWindow,
+  mapWindows,
+  refusingWindow,
+  windowOf,
+  type ByWindow,
+  type WindowName,
+  type WindowStates,
+} from '../limits/windows.ts';
 import type { Plans } from './plans.ts';
 
 /** Decision on one request. Times come from the clock that decided: Redis', or this process' during an outage. */

@@ -3,14 +3,12 @@ import type { Caller } from '../keys/api-key-cache.ts';
 import type { RequestSpans } from '../platform/observability/request-spans.ts';
 import type { RedisClient } from '../platform/redis/redis-client.ts';
 import { RedisUnavailable, type RedisGate } from '../platform/redis/redis-gate.ts';
-import { createBanCache } from './ban-cache.ts';
-import { createPolicyArguments, type LiveBanPolicy } from './ban-policy.ts';
-import { indexBan } from './ban-reason.ts';
-import type { LocalQuota } from './local-quota.ts';
+import { createBanCache, indexBan } from './bans.ts';
+import { createLocalQuota } from './local-quota.ts';
 import type { Plans } from './plans.ts';
+import { createPolicyArguments, type LiveBanPolicy, type LiveUsagePolicy } from './policies.ts';
 import { knownLimits, type Allowed, type Ban, type QuotaDecision } from './quota-decision.ts';
 import { consumeQuota, createQuotaBatch, giveBackQuota } from './redis-quota.ts';
-import type { LiveUsagePolicy } from './usage-policy.ts';
 
 export interface Quota {
   /**
@@ -31,17 +29,19 @@ interface QuotaDependencies {
   plans: Plans;
   banPolicy: LiveBanPolicy;
   usagePolicy: LiveUsagePolicy;
-  local: LocalQuota;
   /** Undefined if no traces are exported. */
   spans: RequestSpans | undefined;
   log: Logger;
+  /** Redis' clock, also while Redis is down. */
+  now: () => number;
   /** Called by each process that meets a ban, since the one that led to it may have had no reply. */
   onBan: (caller: Caller, ban: Ban) => void;
 }
 
 /** Decides by a cached ban, or else in Redis, or else, during an outage, in this instance alone. */
 export function createQuota(dependencies: QuotaDependencies): Quota {
-  const { redis, gate, plans, local, spans, log, onBan } = dependencies;
+  const { redis, gate, plans, spans, log, onBan } = dependencies;
+  const local = createLocalQuota(dependencies);
   const batch = createQuotaBatch({
     redis,
     gate,

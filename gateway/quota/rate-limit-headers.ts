@@ -1,15 +1,16 @@
 import type { Limits } from '../limits/limits.ts';
-import { bindingState, type WindowState, type WindowStates } from '../limits/window-states.ts';
 import {
+  bindingState,
   firstWindow,
   mapWindows,
   windowLengthMs,
   windows,
   type ByWindow,
   type WindowName,
+  type WindowState,
+  type WindowStates,
 } from '../limits/windows.ts';
 import type { CurrentDecision } from './quota-decision.ts';
-import type { Usage } from './usage.ts';
 
 /** Header names and values, in the order in which they are sent. */
 export type RateLimitHeaders = Record<string, string>;
@@ -36,10 +37,16 @@ export function rateLimitHeaders(decision: CurrentDecision): RateLimitHeaders {
   };
 }
 
+interface WindowsAndBan {
+  windows: WindowStates;
+  banMs: number;
+  nowMs: number;
+}
+
 /** Headers of a response about usage. Nothing was refused. */
-export function usageHeaders({ windows: used, banMs, nowMs }: Usage): RateLimitHeaders {
-  if (banMs === 0) return rateLimitHeaders({ outcome: 'allowed', windows: used, nowMs });
-  const limits = mapWindows(used, ({ limit }) => limit);
+export function usageHeaders({ windows, banMs, nowMs }: WindowsAndBan): RateLimitHeaders {
+  if (banMs === 0) return rateLimitHeaders({ outcome: 'allowed', windows, nowMs });
+  const limits = mapWindows(windows, ({ limit }) => limit);
   return banHeaders(limits, banMs, nowMs);
 }
 

@@ -1,7 +1,7 @@
-import type { Metrics } from '../platform/observability/metrics.ts';
+import { z } from 'zod';
+import { durationBounds, type Metrics } from '../platform/observability/metrics.ts';
 import type { RecentMeasures } from '../platform/observability/process-status.ts';
 import { bucketCounts } from '../platform/observability/request-metrics.ts';
-import { latencyOf } from './latency.ts';
 import {
   countsSince,
   formatBound,
@@ -9,7 +9,7 @@ import {
   parseField,
   readTrafficCounts,
   type TrafficCounts,
-} from './traffic-counts.ts';
+} from './traffic.ts';
 
 const keptMs = 60_000;
 const stepMs = 1000;
@@ -99,4 +99,49 @@ function describe(added: TrafficCounts): RecentMeasures {
     upstreamP99Ms: upstreamP99s.length === 0 ? null : Math.max(...upstreamP99s),
     errors: byName('error'),
   };
+}
+
+/**
+ * Quantiles in milliseconds, interpolated within a bucket as Prometheus does. The true value is in the same bucket, that
+ * is between the same two of the bounds 1, 2.5, 5, 10, 25, 50, 100, … ms. 30,000 stands for all longer ones.
+ */
+export const latencySchema = z
+  .object({ p50: z.number(), p99: z.number() })
+  .meta({ id: 'Latency', description: 'Quantiles in milliseconds' });
+
+type Latency = z.infer<typeof latencySchema>;
+
+/** Requests by upper bound of their duration in milliseconds. */
+type DurationHistogram = ReadonlyMap<number, number>;
+
+const boundsMs = durationBounds.map((seconds) => seconds * 1000);
+
+/** @returns null without requests */
+export function latencyOf(histogram: DurationHistogram): Latency | null {
+  const total = histogram.values().reduce((sum, count) => sum + count, 0);
+  if (total === 0) return null;
+  // A gateway of another version may have other bounds.
+  const bounds = [...new Set([...boundsMs, ...histogram.keys()])].toSorted((one, other) => one - other);
+
+  function quantile(share: number): number {
+    const rank = share * total;
+    let below = 0;
+    let lower = 0;
+    for (const bound of bounds) {
+      const count = histogram.get(bound) ?? 0;
+      if (bound === Infinity) break;
+      if (count > 0 && below + count >= rank) {
+        return round(lower + ((bound - lower) * (rank - below)) / count);
+      }
+      below += count;
+      lower = bound;
+    }
+    return round(lower);
+  }
+
+  return { p50: quantile(0.5), p99: quantile(0.99) };
+}
+
+function round(ms: number): number {
+  return Math.round(ms * 1000) / 1000;
 }

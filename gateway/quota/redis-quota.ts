@@ -9,7 +9,7 @@ import type { RedisClient } from '../platform/redis/redis-client.ts';
 import { wrongTypeOf } from '../platform/redis/redis-errors.ts';
 import { RedisUnavailable, type RedisGate } from '../platform/redis/redis-gate.ts';
 import type { QuotaKeys } from '../platform/redis/redis-keys.ts';
-import { operatorsReason } from './ban-reason.ts';
+import { operatorsReason } from './bans.ts';
 import {
   decisionOf,
   windowStates,

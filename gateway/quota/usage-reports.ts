@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
-import { dayNumberOf, utcDate } from '../limits/utc-day.ts';
+import { dayNumberOf, utcDate } from '../limits/windows.ts';
 import type { RedisClient } from '../platform/redis/redis-client.ts';
 import { isCommandError } from '../platform/redis/redis-errors.ts';
 import { redisKeys, type CustomerId } from '../platform/redis/redis-keys.ts';
+import type { LiveUsagePolicy } from './policies.ts';
 import type { CurrentDecision } from './quota-decision.ts';
-import type { LiveUsagePolicy } from './usage-policy.ts';
 
 /** What this process counts of each customer's use and adds to its record in Redis later. */
-export interface UsageReports {
+interface UsageReports {
   /** Counts what Redis has not: refused requests, and those that were served while it was unavailable. */
   count(
     customer: { customerId: CustomerId },

@@ -1,13 +1,18 @@
 import type { Request, RequestHandler, Response } from 'express';
+import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { GatewayError } from '../errors.ts';
 import type { ApiKeyCache, Caller } from '../keys/api-key-cache.ts';
 import { withCurrentRecord } from '../keys/current-record.ts';
-import { mapWindows } from '../limits/windows.ts';
+import { dayNumberOf, mapWindows } from '../limits/windows.ts';
 import { assertSmallBody, assertWellFormed } from '../platform/http/request.ts';
 import { sendJson } from '../platform/http/send-response.ts';
-import { usageHeaders } from '../quota/rate-limit-headers.ts';
-import type { LookedUpUsage, LookUpUsage } from '../quota/usage-lookup.ts';
-import type { UsedWindow } from '../quota/usage.ts';
+import type { RedisClient } from '../platform/redis/redis-client.ts';
+import { RedisUnavailable, type RedisGate } from '../platform/redis/redis-gate.ts';
+import type { Plans } from '../quota/plans.ts';
+import { strikesBeforeBan, type LiveBanPolicy, type LiveUsagePolicy } from '../quota/policies.ts';
+import { knownLimits } from '../quota/quota-decision.ts';
+import { lookupLimitHeaders, usageHeaders } from '../quota/rate-limit-headers.ts';
+import { readUsage, readUsageDays, type DayUsage, type Usage, type UsedWindow } from '../quota/usage.ts';
 import type { RefuseAnonymous } from './authenticate.ts';
 import { callerOf, isUnrestrictedInPage, setDecision } from './request-context.ts';
 
@@ -64,7 +69,7 @@ function parseDays(text: unknown): number | undefined {
 }
 
 /** The body of /v1/usage. */
-export function usageBody(caller: Caller, usage: LookedUpUsage) {
+function usageBody(caller: Caller, usage: LookedUpUsage) {
   const { windows, banMs, banReason, strikes, strikesToBan, nowMs } = usage;
   const { id, name, expiresAt, scopes, replacedBy = null } = caller;
   return {
@@ -99,4 +104,77 @@ function wholeSecond(ms: number): string {
 
 function isoTime(ms: number): string {
   return new Date(ms).toISOString().replace('.000Z', 'Z');
+}
+
+/** What the owner of a key sees of its use. */
+interface LookedUpUsage extends Usage {
+  /** Strikes that lead to a ban; null if bans are disabled. */
+  strikesToBan: number | null;
+  /** Present if a number of days was asked for. */
+  days?: DayUsage[];
+}
+
+/**
+ * @param days number of days, today included
+ * @returns undefined if the caller's record has changed since it was read
+ * @throws GatewayError rate_limit_exceeded after too many look-ups, service_unavailable while Redis is unavailable
+ */
+type LookUpUsage = (caller: Caller, days?: number) => Promise<LookedUpUsage | undefined>;
+
+interface UsageLookupDependencies {
+  redis: RedisClient;
+  gate: RedisGate;
+  plans: Plans;
+  banPolicy: LiveBanPolicy;
+  usagePolicy: LiveUsagePolicy;
+  now: () => number;
+}
+
+/** Limit of each key on each instance: a look-up costs no quota, so something else has to bound its cost. */
+const lookupsPerSecond = 10;
+
+/**
+ * Reads a key's usage for its owner, by one Redis command, which also confirms the record, and one for all months.
+ */
+export function createUsageLookup(dependencies: UsageLookupDependencies): LookUpUsage {
+  const { redis, gate, plans, banPolicy, usagePolicy, now } = dependencies;
+  const lookups = new RateLimiterMemory({ points: lookupsPerSecond, duration: 1 });
+
+  async function countLookup(keyHash: string): Promise<void> {
+    try {
+      await lookups.consume(keyHash);
+    } catch (error) {
+      if (!(error instanceof RateLimiterRes)) throw error;
+      const window = { limit: lookupsPerSecond, remaining: 0, resetMs: error.msBeforeNext };
+      throw new GatewayError('rate_limit_exceeded', {
+        message: `Usage can be read ${lookupsPerSecond} times a second.`,
+        headers: lookupLimitHeaders(window, now()),
+      });
+    }
+  }
+
+  async function read(caller: Caller, days: number): Promise<LookedUpUsage | undefined> {
+    const { customerId, rev } = caller;
+    const limits = knownLimits(plans, caller);
+    const policy = banPolicy.current();
+    const read = await gate.send(() => readUsage(redis, { place: caller, rev, limits, banPolicy: policy }));
+    if (read === undefined) return undefined;
+    const usage = { ...read, strikesToBan: strikesBeforeBan(policy, limits.minute) };
+    if (days === 0) return usage;
+    const today = dayNumberOf(usage.nowMs);
+    const oldest = today - usagePolicy.current().retentionDays;
+    const range = { first: today - days + 1, last: today, oldest };
+    return { ...usage, days: await gate.send(() => readUsageDays(redis, customerId, range)) };
+  }
+
+  return async function lookUpUsage(caller, days = 0) {
+    await countLookup(caller.keyHash);
+    try {
+      return await read(caller, days);
+    } catch (error) {
+      if (error instanceof GatewayError) throw error;
+      const headers = error instanceof RedisUnavailable ? { 'Retry-After': '1' } : {};
+      throw new GatewayError('service_unavailable', { cause: error, headers });
+    }
+  };
 }

@@ -18,7 +18,7 @@ const credentialsPattern = /^bearer(?: +([^ ].*)?)?$/is;
 /** Far longer than any key. Longer headers are not parsed. */
 const maxHeaderLength = 256;
 
-export type Credential =
+type Credential =
   | { outcome: 'key'; keyHash: string }
   | { outcome: 'missing_api_key'; message?: string }
   | { outcome: 'malformed_api_key' | 'bad_request'; message: string };

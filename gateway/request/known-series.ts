@@ -1,6 +1,6 @@
 import { errorCodes } from '../errors.ts';
+import { shadowField, type PlanLimits } from '../limits/limits.ts';
 import { anonymousWindow } from '../limits/setting-fields.ts';
-import { shadowField, type PlanLimits } from '../limits/shadow-limits.ts';
 import { windowNames } from '../limits/windows.ts';
 import type { Metrics } from '../platform/observability/metrics.ts';
 import { anonymousPlan, enterprisePlan } from '../quota/plan-settings.ts';

@@ -1,14 +1,12 @@
 import type { Response } from 'express';
 import type { Caller } from '../keys/api-key-cache.ts';
-import type { Limits } from '../limits/limits.ts';
-import { windowOverShadow } from '../limits/shadow-limits.ts';
-import type { WindowState } from '../limits/window-states.ts';
-import { windows } from '../limits/windows.ts';
+import { windowOverShadow, type Limits } from '../limits/limits.ts';
+import { windows, type WindowState } from '../limits/windows.ts';
 import type { Metrics } from '../platform/observability/metrics.ts';
 import type { CurrentDecision, DecisionListener } from '../quota/quota-decision.ts';
 import type { Quota } from '../quota/quota.ts';
 import { rateLimitHeaders } from '../quota/rate-limit-headers.ts';
-import type { UsageTotals } from '../quota/usage-totals.ts';
+import type { UsageTotals } from '../quota/use-counts.ts';
 import { callerOf, setDecision } from './request-context.ts';
 
 interface RecordDecisionDependencies {

@@ -10,8 +10,7 @@ import type { Allowed, QuotaDecision } from '../quota/quota-decision.ts';
 import type { ApiRoute } from '../upstream/routes.ts';
 import type { Transport } from '../upstream/transport.ts';
 
-export type Decision =
-  QuotaDecision['outcome'] | 'unauthenticated' | 'address_limited' | 'undecided' | 'free';
+type Decision = QuotaDecision['outcome'] | 'unauthenticated' | 'address_limited' | 'undecided' | 'free';
 
 declare module 'express-serve-static-core' {
   /** Values that steps of the journey pass on to later steps. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import type { OperationAccess } from '../limits/access.ts';
 import { codesOf, type ApiDocument } from './api-document.ts';
 import { describeServices, toJson, type DescribedService, type PublishedApi } from './describe-services.ts';
+import type { OperationAccess } from './operation-access.ts';
 import { petsDescription, petsServiceName } from './pets-service.ts';
 import { createMatch, isUnder, operationOf, type ApiRoute } from './routes.ts';
 import { fieldsOf, listOf, textOf } from './service-description.ts';

@@ -1,8 +1,16 @@
-import { scopePattern, type OperationAccess } from '../limits/access.ts';
 import { maxLimit } from '../limits/limits.ts';
+import { scopePattern } from '../limits/record-fields.ts';
 import { isFields, listOf, type Fields } from './service-description.ts';
 
 export const costField = 'x-quota-cost';
+
+/** What an operation asks of a key. */
+export interface OperationAccess {
+  /** Scopes that the key needs, all of them. */
+  scopes: readonly string[];
+  /** Units that a request costs of each window. */
+  cost: number;
+}
 
 const securityIssue =
   'has to be one entry with the scheme apiKey and the scopes that a key needs, such as [{ apiKey: [orders:read] }]';

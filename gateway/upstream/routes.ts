@@ -1,4 +1,4 @@
-import type { OperationAccess } from '../limits/access.ts';
+import type { OperationAccess } from './operation-access.ts';
 
 /** One path of the API and its methods. */
 export interface ApiRoute {

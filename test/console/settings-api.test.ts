@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { readAudit } from '../../gateway/control/audit/audit-log.ts';
+import { byPolicyField } from '../../gateway/limits/setting-fields.ts';
 import { textFields } from '../../gateway/platform/redis/enforced-settings.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
-import { banPolicyBounds, defaultBanPolicy } from '../../gateway/quota/ban-policy.ts';
+import { defaultBanPolicy } from '../../gateway/quota/policies.ts';
 import { send } from '../support/http/http.ts';
 import { startConsoleApi } from '../support/kits/console-api-kit.ts';
 import { shared } from '../support/kits/shared.ts';
@@ -28,7 +29,7 @@ describe('the API of settings', () => {
       enforced: [],
       defaults,
       bounds: {
-        ...banPolicyBounds,
+        ...byPolicyField(({ min, max }) => ({ min, max })),
         anonymousMinute: { min: 1, max: 1_000_000_000 },
         retentionDays: { min: 1, max: 4000 },
       },

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { readAudit } from '../../gateway/control/audit/audit-log.ts';
 import { textFields } from '../../gateway/platform/redis/enforced-settings.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
-import { defaultBanPolicy } from '../../gateway/quota/ban-policy.ts';
+import { defaultBanPolicy } from '../../gateway/quota/policies.ts';
 import { expectAccessible } from '../support/checks/console-page.ts';
 import { send } from '../support/http/http.ts';
 import { startConsole } from '../support/kits/console-kit.ts';

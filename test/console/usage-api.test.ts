@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
-import { createUsageTotals } from '../../gateway/quota/usage-totals.ts';
+import { createUsageTotals } from '../../gateway/quota/use-counts.ts';
 import { send } from '../support/http/http.ts';
 import { startConsoleApi } from '../support/kits/console-api-kit.ts';
 import { shared } from '../support/kits/shared.ts';

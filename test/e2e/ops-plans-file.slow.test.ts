@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { textFields } from '../../gateway/platform/redis/enforced-settings.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
-import { defaultBanPolicy } from '../../gateway/quota/ban-policy.ts';
+import { defaultBanPolicy } from '../../gateway/quota/policies.ts';
 import { snapshot, startOpsKit, type OpsKit } from '../support/kits/ops-kit.ts';
 import { runProgram } from '../support/kits/service.ts';
 import { shared } from '../support/kits/shared.ts';

@@ -14,7 +14,7 @@ import { exportLine } from '../../gateway/control/keys/transfer-lines.ts';
 import { allFound } from '../../gateway/control/scored-pages.ts';
 import { generateApiKey, hashApiKey } from '../../gateway/keys/api-key-format.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
-import { readKeyUse } from '../../gateway/quota/key-use.ts';
+import { readKeyUse } from '../../gateway/quota/use-counts.ts';
 import { send } from '../support/http/http.ts';
 import { startGatewayFleet } from '../support/kits/gateway-fleet.ts';
 import { keyIssuer, sessionOf } from '../support/kits/keys.ts';

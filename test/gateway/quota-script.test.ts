@@ -3,7 +3,7 @@ import { windowNames } from '../../gateway/limits/windows.ts';
 import { scriptOutcome } from '../../gateway/platform/redis/define-scripts.ts';
 import { RedisUnavailable, type RedisGate } from '../../gateway/platform/redis/redis-gate.ts';
 import { quotaKeys, redisKeys, type KeyPlace } from '../../gateway/platform/redis/redis-keys.ts';
-import { defaultBanPolicy, formatPolicies } from '../../gateway/quota/ban-policy.ts';
+import { defaultBanPolicy, formatPolicies } from '../../gateway/quota/policies.ts';
 import { createQuotaBatch } from '../../gateway/quota/redis-quota.ts';
 import { startRedisKit } from '../support/kits/keys.ts';
 import { shared } from '../support/kits/shared.ts';

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { dayNumberOf } from '../../gateway/limits/utc-day.ts';
+import { dayNumberOf } from '../../gateway/limits/windows.ts';
 import type { RedisClient } from '../../gateway/platform/redis/redis-client.ts';
 import { redisKeys, type CustomerId } from '../../gateway/platform/redis/redis-keys.ts';
-import { readUsageDays } from '../../gateway/quota/usage-days.ts';
+import { readUsageDays } from '../../gateway/quota/usage.ts';
 import { send } from '../support/http/http.ts';
 import { connectRedis, keyIssuer } from '../support/kits/keys.ts';
 import { startGateway, type Service } from '../support/kits/service.ts';

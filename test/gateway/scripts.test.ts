@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { recordChangeCall } from '../../gateway/control/record-change-call.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
-import { defaultBanPolicy } from '../../gateway/quota/ban-policy.ts';
+import { defaultBanPolicy } from '../../gateway/quota/policies.ts';
 import { startRedisKit } from '../support/kits/keys.ts';
 import { shared } from '../support/kits/shared.ts';
 import { createSimulatedKey } from '../support/kits/simulated-key.ts';

@@ -2,7 +2,7 @@ import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
 import { readTraffic } from '../../gateway/control/usage/traffic.ts';
 import { createMetrics, type Metrics } from '../../gateway/platform/observability/metrics.ts';
-import { createTrafficReporter } from '../../gateway/quota/traffic-reporter.ts';
+import { createTrafficReporter } from '../../gateway/quota/traffic.ts';
 import { recordedCounts } from '../support/checks/traffic-record.ts';
 import { connectRedis } from '../support/kits/keys.ts';
 import { fresh } from '../support/kits/shared.ts';

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { dayMs, utcDate } from '../../gateway/limits/utc-day.ts';
+import { dayMs, utcDate } from '../../gateway/limits/windows.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
-import { readUsageDays } from '../../gateway/quota/usage-days.ts';
+import { readUsageDays } from '../../gateway/quota/usage.ts';
 import { startRedisKit } from '../support/kits/keys.ts';
 import { shared } from '../support/kits/shared.ts';
 import { createSimulatedKey } from '../support/kits/simulated-key.ts';

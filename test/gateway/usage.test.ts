@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { dayNumberOf, utcDate } from '../../gateway/limits/utc-day.ts';
+import { dayNumberOf, utcDate } from '../../gateway/limits/windows.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { send } from '../support/http/http.ts';
 import { startGatewayKit } from '../support/kits/gateway-kit.ts';

@@ -1,4 +1,4 @@
-import type { BanPolicy } from '../../gateway/quota/ban-policy.ts';
+import type { BanPolicy } from '../../gateway/quota/policies.ts';
 
 /*
  * What a checker gets to see of a run. All times are Unix milliseconds of one machine, which is also that of Redis, so they can

@@ -1,4 +1,4 @@
-import { defaultBanPolicy } from '../../gateway/quota/ban-policy.ts';
+import { defaultBanPolicy } from '../../gateway/quota/policies.ts';
 import { seededRandom } from '../support/seeded-random.ts';
 import type { OwnerLimits, WindowLimits } from './history.ts';
 import {

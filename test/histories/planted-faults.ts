@@ -72,17 +72,13 @@ export const planted: readonly Planted[] = [
   },
   {
     name: 'a ban is remembered for 5 s',
-    edits: [edit('gateway/quota/ban-cache.ts', 'const freshMs = 1000;', 'const freshMs = 5000;')],
+    edits: [edit('gateway/quota/bans.ts', 'const freshMs = 1000;', 'const freshMs = 5000;')],
   },
   {
     name: 'a ban is remembered from its reply on',
     isRare: true,
     edits: [
-      edit(
-        'gateway/quota/ban-cache.ts',
-        'if (ban.remainingMs <= cached.replyMs)',
-        'if (ban.remainingMs <= 0)',
-      ),
+      edit('gateway/quota/bans.ts', 'if (ban.remainingMs <= cached.replyMs)', 'if (ban.remainingMs <= 0)'),
     ],
   },
   {
@@ -107,7 +103,7 @@ export const planted: readonly Planted[] = [
     name: 'a suspension is not believed',
     edits: [
       edit(
-        'gateway/keys/api-key-record.ts',
+        'gateway/keys/records.ts',
         "return suspendedAt === undefined ? 'valid' : 'suspended';",
         "return suspendedAt === undefined ? 'valid' : 'valid';",
       ),

@@ -1,4 +1,4 @@
-import type { BanPolicy } from '../../gateway/quota/ban-policy.ts';
+import type { BanPolicy } from '../../gateway/quota/policies.ts';
 import type { Fault, OwnerLimits, WindowLimits } from './history.ts';
 
 /** A key, and what it has used of its minute when the history begins, so that some minutes end soon. */

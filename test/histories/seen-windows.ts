@@ -1,4 +1,4 @@
-import { dayMs, dayNumberOf } from '../../gateway/limits/utc-day.ts';
+import { dayMs, dayNumberOf } from '../../gateway/limits/windows.ts';
 import { isServed, overlaps, type Interval, type LimitedWindow, type RecordedRequest } from './history.ts';
 import { endOf, shownWindows, type ShownWindow } from './rate-headers.ts';
 import type { View } from './view.ts';

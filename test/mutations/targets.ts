@@ -36,26 +36,20 @@ const scripts: Readonly<Record<string, readonly string[]>> = {
  * fail on a busy machine.
  */
 const sources: Readonly<Record<string, readonly string[]>> = {
-  'quota/ban-cache.ts': [],
-  'quota/ban-policy.ts': [],
-  'quota/ban-reason.ts': [],
+  'quota/bans.ts': [],
+  'quota/policies.ts': [],
   'quota/local-quota.ts': [],
   'quota/quota-decision.ts': [model],
   'quota/rate-limit-headers.ts': [],
   'quota/redis-quota.ts': [giveBack, model],
   'quota/address-limit.ts': [],
-  'quota/usage-days.ts': [record],
   'quota/usage-reports.ts': [],
-  'quota/usage.ts': [model],
+  'quota/usage.ts': [record, model],
   'limits/limits.ts': [],
-  'limits/utc-day.ts': [record],
-  'limits/window-states.ts': [],
-  'limits/windows.ts': [],
+  'limits/windows.ts': [record],
   'keys/api-key-cache.ts': [],
   'keys/api-key-format.ts': [],
-  'keys/api-key-record.ts': [],
-  'keys/customer-record.ts': [],
-  'keys/newest-records.ts': [],
+  'keys/records.ts': [],
 };
 
 export const targets: readonly Target[] = [

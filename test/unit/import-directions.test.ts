@@ -65,7 +65,7 @@ const allowedImports = [
   { file: 'gateway/faces/console/browser/elements/limits-form.ts', imported: '../../../../limits/limits.ts' },
   { file: 'gateway/faces/browser/elements/customer-use.ts', imported: '../../../limits/windows.ts' },
   { file: 'gateway/platform/redis/redis-client.ts', imported: '../config/redis-url.ts' },
-  { file: 'gateway/control/usage/traffic.ts', imported: '../../quota/traffic-counts.ts' },
+  { file: 'gateway/control/usage/traffic.ts', imported: '../../quota/traffic.ts' },
   { file: 'gateway/faces/command/keys-show.ts', imported: '../../control/keys/find-keys.ts' },
   { file: 'gateway/process/neighbours.ts', imported: '../faces/portal/portal.ts' },
   { file: 'gateway/server.ts', imported: '#runtime/lifecycle.ts' },

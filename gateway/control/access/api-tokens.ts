@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
-import { dayMs } from '../../limits/utc-day.ts';
+import { dayMs } from '../../limits/windows.ts';
 import type { Fields } from '../../platform/redis/define-setting.ts';
 import { parseJson } from '../../platform/redis/parse-json.ts';
 import { redisKeys } from '../../platform/redis/redis-keys.ts';

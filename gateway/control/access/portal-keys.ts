@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { apiKeyState, type ApiKeyRecord, type OwnFields } from '../../keys/api-key-record.ts';
+import { apiKeyState, type ApiKeyRecord, type OwnFields } from '../../keys/records.ts';
 import { keyFields, portalFields } from '../../limits/record-fields.ts';
 import { redisKeys, type CustomerId } from '../../platform/redis/redis-keys.ts';
 import { isBannedByOperator } from '../bans/bans.ts';

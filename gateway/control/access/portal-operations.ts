@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { CustomerId } from '../../platform/redis/redis-keys.ts';
 import { failureSchema, readFailures } from '../../quota/failures.ts';
-import { dayUsageSchema } from '../../quota/usage-days.ts';
+import { dayUsageSchema } from '../../quota/usage.ts';
 import { readCustomerUse, windowViewsSchema } from '../customers/customer-limits.ts';
 import { customerState, customerViewSchema } from '../customers/find-customers.ts';
 import { showCustomer } from '../customers/stored-customers.ts';

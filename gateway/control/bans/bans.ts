@@ -1,5 +1,5 @@
 import { redisKeys, type KeyPlace } from '../../platform/redis/redis-keys.ts';
-import { consecutiveBan, indexBan } from '../../quota/ban-reason.ts';
+import { consecutiveBan, indexBan } from '../../quota/bans.ts';
 import { ignoreInvalid, InvalidOperation } from '../invalid-operation.ts';
 import { showStoredKey } from '../keys/stored-keys.ts';
 import type { Search } from '../scored-pages.ts';

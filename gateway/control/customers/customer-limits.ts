@@ -1,13 +1,12 @@
 import { z } from 'zod';
 import { anyRev } from '../../keys/api-key-cache.ts';
-import type { CustomerLimits, CustomerRecord } from '../../keys/customer-record.ts';
+import type { CustomerLimits, CustomerRecord } from '../../keys/records.ts';
 import { maxLimit, parseLimit } from '../../limits/limits.ts';
-import { windowFields } from '../../limits/window-fields.ts';
 import { byWindow, hasWindow, mapWindows, type ByWindow } from '../../limits/windows.ts';
 import type { RedisClient } from '../../platform/redis/redis-client.ts';
 import { redisKeys, type KeyPlace } from '../../platform/redis/redis-keys.ts';
-import { defaultBanPolicy, type BanPolicy } from '../../quota/ban-policy.ts';
-import { enterprisePlan, parsePlanLimits } from '../../quota/plan-settings.ts';
+import { enterprisePlan, parsePlanLimits, windowFields } from '../../quota/plan-settings.ts';
+import { defaultBanPolicy, type BanPolicy } from '../../quota/policies.ts';
 import { readUsage } from '../../quota/usage.ts';
 import { readEnforcedValues } from '../plans/enforced-values.ts';
 import { readPlanLimits } from '../plans/plan-names.ts';

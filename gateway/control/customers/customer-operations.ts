@@ -4,7 +4,7 @@ import { byWindow, eachExactly } from '../../limits/windows.ts';
 import { portalLink } from '../../platform/config/console-url.ts';
 import { redisKeys } from '../../platform/redis/redis-keys.ts';
 import { failureSchema, readFailures } from '../../quota/failures.ts';
-import { dayUsageSchema } from '../../quota/usage-days.ts';
+import { dayUsageSchema } from '../../quota/usage.ts';
 import { makePortalCode } from '../access/portal-sessions.ts';
 import { customerChangeInput, newCustomerInput, seenRev, withoutNulls } from '../keys/key-input.ts';
 import { countInput, flagInput, listOf, nextInput } from '../list-schemas.ts';

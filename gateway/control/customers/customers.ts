@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { apiKeyState } from '../../keys/api-key-record.ts';
+import { apiKeyState } from '../../keys/records.ts';
 import type { RedisClient } from '../../platform/redis/redis-client.ts';
 import { redisKeys, type CustomerId } from '../../platform/redis/redis-keys.ts';
 import { InvalidOperation } from '../invalid-operation.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { CustomerRecord } from '../../keys/customer-record.ts';
+import type { CustomerRecord } from '../../keys/records.ts';
 import { limitsIn } from '../../limits/limits.ts';
 import { customerFields, searchedNames, searchedWords } from '../../limits/record-fields.ts';
 import { forAll, hasWindow } from '../../limits/windows.ts';

@@ -1,4 +1,4 @@
-import { dayNumberOf, utcDate } from '../../limits/utc-day.ts';
+import { dayNumberOf, utcDate } from '../../limits/windows.ts';
 import { redisKeys } from '../../platform/redis/redis-keys.ts';
 import { InvalidOperation } from '../invalid-operation.ts';
 import { readRetentionDays } from '../plans/settings.ts';

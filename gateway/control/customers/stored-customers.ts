@@ -1,9 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import {
-  formatCustomerRecord,
-  parseCustomerRecord,
-  type CustomerRecord,
-} from '../../keys/customer-record.ts';
+import { formatCustomerRecord, parseCustomerRecord, type CustomerRecord } from '../../keys/records.ts';
 import { limitsIn } from '../../limits/limits.ts';
 import { customerFields, fieldsIn } from '../../limits/record-fields.ts';
 import type { AuditAction } from '../../platform/redis/audit-actions.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { hashApiKey, isWellFormedApiKey } from '../../keys/api-key-format.ts';
-import { apiKeyState } from '../../keys/api-key-record.ts';
+import { apiKeyState } from '../../keys/records.ts';
 import { keyFields, searchedNames, searchedWords } from '../../limits/record-fields.ts';
 import { keyPattern, keyPrefix } from '../../platform/config/key-prefix.ts';
 import type { RedisClient } from '../../platform/redis/redis-client.ts';

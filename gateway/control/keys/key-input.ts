@@ -1,7 +1,12 @@
 import { z } from 'zod';
-import { scopePattern } from '../../limits/access.ts';
 import { maxLimit } from '../../limits/limits.ts';
-import { byKind, customerFields, keyFields, type RecordFields } from '../../limits/record-fields.ts';
+import {
+  byKind,
+  customerFields,
+  keyFields,
+  scopePattern,
+  type RecordFields,
+} from '../../limits/record-fields.ts';
 import { forAll } from '../../limits/windows.ts';
 import { containsApiKey } from './pasted-key.ts';
 

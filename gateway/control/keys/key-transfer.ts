@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { apiKeyState, recordExpiry } from '../../keys/api-key-record.ts';
-import { formatCustomerRecord, type CustomerRecord } from '../../keys/customer-record.ts';
+import { apiKeyState, formatCustomerRecord, recordExpiry, type CustomerRecord } from '../../keys/records.ts';
 import { limitsIn } from '../../limits/limits.ts';
 import type { RecordChange } from '../../platform/redis/record-change.ts';
 import { redisKeys } from '../../platform/redis/redis-keys.ts';

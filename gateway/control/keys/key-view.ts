@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { apiKeyState, type ApiKeyRecord, type OwnFields } from '../../keys/api-key-record.ts';
+import { apiKeyState, type ApiKeyRecord, type OwnFields } from '../../keys/records.ts';
 import { keyFields } from '../../limits/record-fields.ts';
-import { banPolicySetting, strikesBeforeBan } from '../../quota/ban-policy.ts';
-import { keyUseSchema, readKeyUse } from '../../quota/key-use.ts';
+import { banPolicySetting, strikesBeforeBan } from '../../quota/policies.ts';
+import { keyUseSchema, readKeyUse } from '../../quota/use-counts.ts';
 import { findBan } from '../bans/bans.ts';
 import {
   createLimitsReader,

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { apiKeyHint, generateApiKey, hashApiKey } from '../../keys/api-key-format.ts';
-import type { ApiKeyRecord } from '../../keys/api-key-record.ts';
-import { formatCustomerRecord, type CustomerRecord } from '../../keys/customer-record.ts';
+import { formatCustomerRecord, type ApiKeyRecord, type CustomerRecord } from '../../keys/records.ts';
 import { limitsIn, type Limits } from '../../limits/limits.ts';
 import { redisKeys, type CustomerId } from '../../platform/redis/redis-keys.ts';
 import { assertAccess, assertLimits, assertPermitted, listPlan } from '../customers/permitted-limits.ts';

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { refusingWindow } from '../../limits/window-states.ts';
-import { byWindow, hasWindow, windowNames, windowOf, windows } from '../../limits/windows.ts';
+import { byWindow, hasWindow, refusingWindow, windowNames, windowOf, windows } from '../../limits/windows.ts';
 import type { WindowView, WindowViews } from '../customers/customer-limits.ts';
 
 /** Why the next request of a key that is not valid is refused. */

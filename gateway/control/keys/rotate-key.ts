@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { apiKeyState, type ApiKeyRecord } from '../../keys/api-key-record.ts';
+import { apiKeyState, type ApiKeyRecord } from '../../keys/records.ts';
 import { fieldsIn, keyFields } from '../../limits/record-fields.ts';
 import { isRedisConnectionLost } from '../../platform/redis/redis-errors.ts';
 import { carryOverBan } from '../bans/bans.ts';

@@ -1,4 +1,4 @@
-import { readApiKey, type ApiKeyRecord, type StoredApiKey } from '../../keys/api-key-record.ts';
+import { readApiKey, type ApiKeyRecord, type StoredApiKey } from '../../keys/records.ts';
 import type { AuditAction } from '../../platform/redis/audit-actions.ts';
 import { createHashReader } from '../../platform/redis/hash-reader.ts';
 import type { RedisClient } from '../../platform/redis/redis-client.ts';

@@ -1,6 +1,11 @@
 import { z } from 'zod';
-import type { ApiKeyRecord, OwnFields } from '../../keys/api-key-record.ts';
-import { timeText, type CustomerLimits, type CustomerRecord } from '../../keys/customer-record.ts';
+import {
+  timeText,
+  type ApiKeyRecord,
+  type CustomerLimits,
+  type CustomerRecord,
+  type OwnFields,
+} from '../../keys/records.ts';
 import { limitsIn, maxLimit } from '../../limits/limits.ts';
 import {
   byKind,

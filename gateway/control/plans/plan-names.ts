@@ -1,6 +1,5 @@
 import { nearestName } from '#runtime/nearest-name.ts';
-import { defaultPlans } from '../../limits/limits.ts';
-import { byPlanField, planFields, type ByPlanField } from '../../limits/shadow-limits.ts';
+import { byPlanField, defaultPlans, planFields, type ByPlanField } from '../../limits/limits.ts';
 import { windowNames } from '../../limits/windows.ts';
 import type { RedisClient } from '../../platform/redis/redis-client.ts';
 import { redisKeys } from '../../platform/redis/redis-keys.ts';

@@ -1,6 +1,12 @@
 import { z } from 'zod';
-import { describeLimits, doubtInWords, knownIn } from '../../limits/limits.ts';
-import { byShadowField, forPlanFields, planFields } from '../../limits/shadow-limits.ts';
+import {
+  byShadowField,
+  describeLimits,
+  doubtInWords,
+  forPlanFields,
+  knownIn,
+  planFields,
+} from '../../limits/limits.ts';
 import { byWindow, eachExactly } from '../../limits/windows.ts';
 import { planValues } from '../../quota/plan-settings.ts';
 import { unchangedFields, type ChangedField } from '../audit/audit-log.ts';

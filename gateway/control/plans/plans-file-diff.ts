@@ -1,5 +1,4 @@
-import { doubtfulPairs } from '../../limits/limits.ts';
-import { forPlanFields } from '../../limits/shadow-limits.ts';
+import { doubtfulPairs, forPlanFields } from '../../limits/limits.ts';
 import { describeIssues } from '../../platform/config/describe-issues.ts';
 import type { Setting } from '../../platform/redis/define-setting.ts';
 import { textFields } from '../../platform/redis/enforced-settings.ts';

@@ -2,7 +2,7 @@ import { nearestName } from '#runtime/nearest-name.ts';
 import { z } from 'zod';
 import { readYamlFile, YamlFileError, type YamlIssue } from '../../platform/config/yaml-file.ts';
 import { mapping, type Setting } from '../../platform/redis/define-setting.ts';
-import { banPolicySetting } from '../../quota/ban-policy.ts';
+import { wholeSettings, type WholeSettingName } from '../../quota/default-settings.ts';
 import {
   anonymousPlan,
   anonymousSetting,
@@ -12,8 +12,7 @@ import {
   planNamePattern,
   planValues,
 } from '../../quota/plan-settings.ts';
-import { usageSetting } from '../../quota/usage-policy.ts';
-import { wholeSettings, type WholeSettingName } from '../../quota/whole-settings.ts';
+import { banPolicySetting, usageSetting } from '../../quota/policies.ts';
 import { InvalidOperation } from '../invalid-operation.ts';
 
 const planName = z

@@ -1,15 +1,16 @@
 import { z } from 'zod';
-import { defaultPlans, describeLimits, parseLimit } from '../../limits/limits.ts';
 import {
   byPlanField,
   byShadowField,
+  defaultPlans,
+  describeLimits,
   equalPlanLimits,
   forPlanFields,
+  parseLimit,
   planFields,
   shadowIssue,
   type ByPlanField,
-} from '../../limits/shadow-limits.ts';
-import { windowFields } from '../../limits/window-fields.ts';
+} from '../../limits/limits.ts';
 import { hasWindow, windowNames, type WindowName } from '../../limits/windows.ts';
 import type { RedisClient } from '../../platform/redis/redis-client.ts';
 import { redisKeys } from '../../platform/redis/redis-keys.ts';
@@ -21,6 +22,7 @@ import {
   planNameIssue,
   planNamePattern,
   planSetting,
+  windowFields,
   windowsOf,
 } from '../../quota/plan-settings.ts';
 import { InvalidOperation, UnknownId } from '../invalid-operation.ts';

@@ -9,10 +9,9 @@ import {
 import { describeIssues } from '../../platform/config/describe-issues.ts';
 import type { Fields, Setting } from '../../platform/redis/define-setting.ts';
 import { textFields } from '../../platform/redis/enforced-settings.ts';
-import { banPolicySetting } from '../../quota/ban-policy.ts';
+import { wholeSettings } from '../../quota/default-settings.ts';
 import { anonymousSetting } from '../../quota/plan-settings.ts';
-import { usageSetting } from '../../quota/usage-policy.ts';
-import { wholeSettings } from '../../quota/whole-settings.ts';
+import { banPolicySetting, usageSetting } from '../../quota/policies.ts';
 import { unchangedFields } from '../audit/audit-log.ts';
 import { InvalidOperation } from '../invalid-operation.ts';
 import { change, read } from '../operation.ts';

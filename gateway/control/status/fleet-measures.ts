@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { recentMeasures } from '../../platform/observability/process-status.ts';
-import { latencyOf } from '../../quota/latency.ts';
 import { anonymousPlan } from '../../quota/plan-settings.ts';
-import { parseBound } from '../../quota/traffic-counts.ts';
+import { latencyOf } from '../../quota/recent-measures.ts';
+import { parseBound } from '../../quota/traffic.ts';
 import { trafficPointSchema } from '../usage/traffic.ts';
 import type { FleetGateway } from './fleet-status.ts';
 

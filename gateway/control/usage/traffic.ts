@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { redisKeys } from '../../platform/redis/redis-keys.ts';
-import { latencyOf, latencySchema } from '../../quota/latency.ts';
-import { parseBound, parseField } from '../../quota/traffic-counts.ts';
-import { keptMinutes, minuteMs, reportMs } from '../../quota/traffic-reporter.ts';
+import { latencyOf, latencySchema } from '../../quota/recent-measures.ts';
+import { keptMinutes, minuteMs, parseBound, parseField, reportMs } from '../../quota/traffic.ts';
 import type { ReadingSession } from '../session.ts';
 
 export const trafficPointSchema = z

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { dayNumberOf } from '../../limits/utc-day.ts';
+import { dayNumberOf } from '../../limits/windows.ts';
 import { isCustomerId, redisKeys } from '../../platform/redis/redis-keys.ts';
-import { readUsageTotals } from '../../quota/usage-totals.ts';
+import { readUsageTotals } from '../../quota/use-counts.ts';
 import type { ReadingSession } from '../session.ts';
 import { keptDates, readUse, readUseByCustomer, type Days, type UsageRow } from './usage-record.ts';
 

@@ -1,7 +1,6 @@
 import { z } from 'zod';
-import { dayNumberOf } from '../../limits/utc-day.ts';
-import { windowNames } from '../../limits/windows.ts';
-import { dayUsageSchema } from '../../quota/usage-days.ts';
+import { dayNumberOf, windowNames } from '../../limits/windows.ts';
+import { dayUsageSchema } from '../../quota/usage.ts';
 import {
   busyCustomerSchema,
   readBusiestCustomerUsage,

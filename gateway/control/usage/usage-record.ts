@@ -1,13 +1,7 @@
-import { dayNumberOf } from '../../limits/utc-day.ts';
+import { dayNumberOf } from '../../limits/windows.ts';
 import type { RedisClient } from '../../platform/redis/redis-client.ts';
 import { isCustomerId, redisKeys, type CustomerId } from '../../platform/redis/redis-keys.ts';
-import {
-  datesByMonth,
-  dayUsage,
-  readMonthRecords,
-  readUsageDays,
-  type DayUsage,
-} from '../../quota/usage-days.ts';
+import { datesByMonth, dayUsage, readMonthRecords, readUsageDays, type DayUsage } from '../../quota/usage.ts';
 import { customerPages } from '../customers/stored-customers.ts';
 import { readRetentionDays } from '../plans/settings.ts';
 import { scoredPages } from '../scored-pages.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Queue } from 'bullmq';
-import { dayMs } from '../../limits/utc-day.ts';
+import { dayMs } from '../../limits/windows.ts';
 import type { RedisClient } from '../../platform/redis/redis-client.ts';
 import { eventQueue } from '../../platform/redis/redis-keys.ts';
 import { eventId, testType, type GatewayEvent } from './event-types.ts';

@@ -1,6 +1,11 @@
 import type { Caller } from '../../keys/api-key-cache.ts';
-import { dayNumberOf, utcDate } from '../../limits/utc-day.ts';
-import { windows as allWindows, calendarStartMs, type WindowName } from '../../limits/windows.ts';
+import {
+  windows as allWindows,
+  calendarStartMs,
+  dayNumberOf,
+  utcDate,
+  type WindowName,
+} from '../../limits/windows.ts';
 import type { Ban, DecisionListener } from '../../quota/quota-decision.ts';
 import type { EventPublisher } from './event-publisher.ts';
 import { gatewayEvent } from './event-types.ts';

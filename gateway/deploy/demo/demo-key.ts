@@ -4,7 +4,7 @@ import { issueKey } from '../../control/keys/keys.ts';
 import { readKeyOfHash } from '../../control/keys/stored-keys.ts';
 import type { Session } from '../../control/session.ts';
 import { hashApiKey, isWellFormedApiKey } from '../../keys/api-key-format.ts';
-import { apiKeyState } from '../../keys/api-key-record.ts';
+import { apiKeyState } from '../../keys/records.ts';
 import { withDemoRedis, type DemoRedis } from './demo-redis.ts';
 
 interface DemoKeyDependencies extends Omit<DemoRedis, 'who'> {

@@ -1,5 +1,5 @@
 import { html } from 'lit';
-import { dayNumberOf } from '../../limits/utc-day.ts';
+import { dayNumberOf } from '../../limits/windows.ts';
 
 const numbers = new Intl.NumberFormat();
 const fewDigits = new Intl.NumberFormat(undefined, { maximumSignificantDigits: 3 });

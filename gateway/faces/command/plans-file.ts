@@ -6,7 +6,7 @@ import { InvalidOperation } from '../../control/invalid-operation.ts';
 import { diffPlansFile, exportPlansFile, type PlansFileDiff } from '../../control/plans/plans-file-diff.ts';
 import { maxFileBytes, parsePlansFile, type PlansFile } from '../../control/plans/plans-file.ts';
 import { writeSettings } from '../../control/plans/settings.ts';
-import { wholeSettings } from '../../quota/whole-settings.ts';
+import { wholeSettings } from '../../quota/default-settings.ts';
 import { asOption, jsonOption, type ChangeOptions, type JsonOption } from './options.ts';
 import { print, printJson, printWarning } from './output.ts';
 import { withChanges, withRedis } from './redis-session.ts';

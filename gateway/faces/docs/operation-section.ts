@@ -1,5 +1,5 @@
-import type { OperationAccess } from '../../limits/access.ts';
 import type { Operation, Parameter } from '../../upstream/api-document.ts';
+import type { OperationAccess } from '../../upstream/operation-access.ts';
 import { html, type Html } from '../html.ts';
 import { codeBlock, renderMarkdown } from './markdown.ts';
 import { createSamples, exampleBody, exampleOf } from './samples.ts';

@@ -40,7 +40,7 @@ export const eventQueue = { prefix: 'gw:{events}', name: 'webhooks' } as const;
 const busyPrefix = 'gw:{busy}:';
 
 export const redisKeys = {
-  /** Hash: the record of a customer (customer-record.ts). */
+  /** Hash: the record of a customer (keys/records.ts). */
   customer: (customerId: CustomerId) => `gw:customer:{${customerId}}`,
   /** Set: ids of the API keys of a customer. */
   customerKeys: (customerId: CustomerId) => `gw:customer-keys:{${customerId}}`,
@@ -48,7 +48,7 @@ export const redisKeys = {
   customers: 'gw:customers',
   /** String: id of the customer of an API key, which never changes. */
   keyCustomer: (keyHash: string) => `gw:key-customer:${keyHash}`,
-  /** Hash: the record of an API key (api-key-record.ts). */
+  /** Hash: the record of an API key (keys/records.ts). */
   apiKey: ({ customerId, keyHash }: KeyPlace) => `gw:key:{${customerId}}:${keyHash}`,
   /** String with expiry: requests of a window that its first request opens, such as gw:minute:{<customer id>}. */
   openWindow: (customerId: CustomerId, window: WindowName) => `gw:${window}:{${customerId}}`,
@@ -67,15 +67,15 @@ export const redisKeys = {
   usagePrefix: (customerId: CustomerId) => `gw:usage:{${customerId}}`,
   /** Hash with expiry: use of a customer in one month, which its limits count (usage.lua). @param month UTC month as YYYYMM */
   usageMonth: (customerId: CustomerId, month: string) => `gw:usage:{${customerId}}:${month}`,
-  /** Hash with expiry: use of all customers in one month, by day and plan (usage-totals.ts). @param month UTC month as YYYYMM */
+  /** Hash with expiry: use of all customers in one month, by day and plan (use-counts.ts). @param month UTC month as YYYYMM */
   usageTotals: (month: string) => `gw:usage:{totals}:${month}`,
-  /** Sorted set with expiry: customers of a month by the units that their requests cost (usage-totals.ts). */
+  /** Sorted set with expiry: customers of a month by the units that their requests cost (use-counts.ts). */
   usageRanking: (month: string) => `gw:usage:{ranking}:${month}`,
   /** Sorted set: ids of banned keys by the end of the ban in Unix milliseconds. Ended bans are removed. */
   bans: 'gw:bans',
   /** Sorted set with expiry: requests of the busiest customers in ten seconds, and those refused. All share a hash slot, for ZUNION. */
   busy: (slot: number) => `${busyPrefix}${slot}`,
-  /** Hash with expiry: traffic of all gateways in a minute (traffic-counts.ts). All share a hash slot, to be read together. */
+  /** Hash with expiry: traffic of all gateways in a minute (traffic.ts). All share a hash slot, to be read together. */
   traffic: (minute: number) => `gw:{traffic}:${minute * 60}`,
   /** Stream: every change made with the ops command. */
   audit: 'gw:audit',
@@ -91,7 +91,7 @@ export const redisKeys = {
   planNames: 'gw:plans',
   /** Hash: when and for how long keys are banned. */
   banPolicy: 'gw:ban-policy',
-  /** Hash: how long the use of keys is kept (usage-policy.ts). */
+  /** Hash: how long the use of keys is kept (policies.ts). */
   usagePolicy: 'gw:usage-policy',
   /** Hash: id of an API key to its place (formatPlace). */
   apiKeyIds: 'gw:key-ids',

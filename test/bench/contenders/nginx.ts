@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { windowNames } from '../../../gateway/limits/windows.ts';
-import { defaultBanPolicy, formatPolicies } from '../../../gateway/quota/ban-policy.ts';
+import { defaultBanPolicy, formatPolicies } from '../../../gateway/quota/policies.ts';
 
 interface NginxOptions {
   directory: string;

@@ -1,4 +1,4 @@
-import type { BanPolicy } from '../../../gateway/quota/ban-policy.ts';
+import type { BanPolicy } from '../../../gateway/quota/policies.ts';
 
 /*
  * A second implementation of quotas and bans, without Redis, which the script is compared with. The test passes the

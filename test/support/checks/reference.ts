@@ -9,7 +9,7 @@ import {
 import { program } from '../../../gateway/faces/command/program.ts';
 import { settings as gatewaySettings } from '../../../gateway/platform/config/config.ts';
 import { createMetrics } from '../../../gateway/platform/observability/metrics.ts';
-import { wholeSettings } from '../../../gateway/quota/whole-settings.ts';
+import { wholeSettings } from '../../../gateway/quota/default-settings.ts';
 import { apiFileSchema, serviceFileSchema } from '../../../gateway/upstream/services-file-schema.ts';
 import { settings as petsSettings } from '../../../pets-service/config.ts';
 import {

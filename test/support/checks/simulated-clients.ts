@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { anyRev, createCaller } from '../../../gateway/keys/api-key-cache.ts';
 import type { RedisClient } from '../../../gateway/platform/redis/redis-client.ts';
-import { defaultBanPolicy, type BanPolicy } from '../../../gateway/quota/ban-policy.ts';
+import { defaultBanPolicy, type BanPolicy } from '../../../gateway/quota/policies.ts';
 import type { QuotaDecision } from '../../../gateway/quota/quota-decision.ts';
 import { retryAfter } from '../../../gateway/quota/rate-limit-headers.ts';
 import { consumeQuota } from '../../../gateway/quota/redis-quota.ts';

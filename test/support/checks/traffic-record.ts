@@ -1,7 +1,7 @@
 import type { RedisClient } from '../../../gateway/platform/redis/redis-client.ts';
 import { redisKeys } from '../../../gateway/platform/redis/redis-keys.ts';
 
-/** Counts in the record of the last minutes by field (traffic-counts.ts), without durations, which nobody knows before. */
+/** Counts in the record of the last minutes by field (traffic.ts), without durations, which nobody knows before. */
 export async function recordedCounts(redis: RedisClient, minutes = 30): Promise<Record<string, number>> {
   const now = Math.floor(Date.now() / 60_000);
   const read = await Promise.all(

@@ -1,5 +1,5 @@
 import type { RedisClient } from '../../../gateway/platform/redis/redis-client.ts';
-import { defaultBanPolicy, formatPolicies, type BanPolicy } from '../../../gateway/quota/ban-policy.ts';
+import { defaultBanPolicy, formatPolicies, type BanPolicy } from '../../../gateway/quota/policies.ts';
 import { createQuotaBatch, type QuotaBatch } from '../../../gateway/quota/redis-quota.ts';
 
 /** Batches without a gate, and so without a timeout: a busy machine does not count as an outage of Redis. */

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { anyRev, createCaller } from '../../../gateway/keys/api-key-cache.ts';
 import type { Limits } from '../../../gateway/limits/limits.ts';
-import { dayMs, dayNumberOf } from '../../../gateway/limits/utc-day.ts';
+import { dayMs, dayNumberOf } from '../../../gateway/limits/windows.ts';
 import type { RedisClient } from '../../../gateway/platform/redis/redis-client.ts';
 import { redisKeys, type KeyPlace } from '../../../gateway/platform/redis/redis-keys.ts';
 import type { QuotaDecision } from '../../../gateway/quota/quota-decision.ts';
 import { consumeQuota, giveBackQuota } from '../../../gateway/quota/redis-quota.ts';
-import { readUsageDays, type DayUsage } from '../../../gateway/quota/usage-days.ts';
+import { readUsageDays, type DayUsage } from '../../../gateway/quota/usage.ts';
 import { scriptClock } from '../stores/scripted-clock.ts';
 import { createOpenBatch } from './quota-batch.ts';
 

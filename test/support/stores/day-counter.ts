@@ -1,4 +1,4 @@
-import { dayNumberOf, utcDate } from '../../../gateway/limits/utc-day.ts';
+import { dayNumberOf, utcDate } from '../../../gateway/limits/windows.ts';
 import type { RedisClient } from '../../../gateway/platform/redis/redis-client.ts';
 import { redisKeys, type CustomerId } from '../../../gateway/platform/redis/redis-keys.ts';
 

@@ -1,4 +1,4 @@
-import { defaultBanPolicy } from '../../../gateway/quota/ban-policy.ts';
+import { defaultBanPolicy } from '../../../gateway/quota/policies.ts';
 import { checkHistory } from '../../histories/check-history.ts';
 import type { Change, ChangeMade, Fault, History, RecordedRequest } from '../../histories/history.ts';
 

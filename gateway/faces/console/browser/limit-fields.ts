@@ -1,5 +1,4 @@
-import { doubtInWords, knownIn, maxLimit, parseLimit } from '../../../limits/limits.ts';
-import type { PlanField } from '../../../limits/shadow-limits.ts';
+import { doubtInWords, knownIn, maxLimit, parseLimit, type PlanField } from '../../../limits/limits.ts';
 import { forAll, windows, type ByWindow, type WindowName } from '../../../limits/windows.ts';
 import { checkbox, field, type FieldOptions, type FormTexts } from '../../browser/elements/fields.ts';
 import { sentence } from '../../browser/format.ts';

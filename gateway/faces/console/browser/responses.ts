@@ -24,9 +24,9 @@ export type { ListedApiToken as ApiToken } from '../../../control/access/api-tok
 export type { TrafficPoint } from '../../../control/usage/traffic.ts';
 export type { Delivery } from '../../../control/webhooks/webhook-status.ts';
 export type { WebhookView as WebhookRow } from '../../../control/webhooks/webhooks.ts';
-export type { DayUsage } from '../../../quota/usage-days.ts';
+export type { DayUsage } from '../../../quota/usage.ts';
 export type { MonthUsage } from '../../../control/usage/usage-months.ts';
-export type { BanPolicy } from '../../../quota/ban-policy.ts';
+export type { BanPolicy } from '../../../quota/policies.ts';
 export type { LiveState } from '../../../control/status/live-state.ts';
 export type { Problem, ProblemLink } from '../../../control/status/problem.ts';
 

@@ -1,6 +1,5 @@
 import { html, nothing } from 'lit';
-import { describeLimits } from '../../../limits/limits.ts';
-import { shadowLimitsIn, type ByPlanField } from '../../../limits/shadow-limits.ts';
+import { describeLimits, shadowLimitsIn, type ByPlanField } from '../../../limits/limits.ts';
 import type { ByWindow } from '../../../limits/windows.ts';
 import { formatNumber, plural } from '../../browser/format.ts';
 

@@ -1,5 +1,5 @@
 import { html, nothing } from 'lit';
-import { dayMs } from '../../../limits/utc-day.ts';
+import { dayMs } from '../../../limits/windows.ts';
 import { failedRequests, usageDays, windowMeters } from '../../browser/elements/customer-use.ts';
 import { notify } from '../../browser/elements/notice.ts';
 import { pageHeader, tab } from '../../browser/elements/page-header.ts';

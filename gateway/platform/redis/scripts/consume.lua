@@ -37,7 +37,7 @@ Returns an array for each request, in their order. Outcomes are those of define-
   {stale}, or {wrongType} if one of the customer's values has another type than the gateway writes
 ]]
 
--- What was under way when a ban began is no offence. As long as a process remembers a ban (ban-cache.ts).
+-- What was under way when a ban began is no offence. As long as a process remembers a ban (bans.ts).
 local banUnderWayMs = 1000
 
 local now = nowMs()

@@ -14,11 +14,11 @@ import {
 } from '../../../../gateway/keys/api-key-format.ts';
 import {
   formatApiKeyRecord,
+  formatCustomerRecord,
   parseApiKey,
   type ApiKeyRecord,
   type StoredApiKey,
-} from '../../../../gateway/keys/api-key-record.ts';
-import { formatCustomerRecord } from '../../../../gateway/keys/customer-record.ts';
+} from '../../../../gateway/keys/records.ts';
 import { byKind, keyFields } from '../../../../gateway/limits/record-fields.ts';
 import { forAll } from '../../../../gateway/limits/windows.ts';
 import { UnexpectedValue } from '../../../../gateway/platform/redis/redis-errors.ts';

@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
+import { createCaller } from '../../../../gateway/keys/api-key-cache.ts';
 import { alignedLeftMs } from '../../../../gateway/limits/windows.ts';
-import { decisionOf } from '../../../../gateway/quota/quota-decision.ts';
+import type { Plans } from '../../../../gateway/quota/plans.ts';
+import { decisionOf, knownLimits } from '../../../../gateway/quota/quota-decision.ts';
 
 const noonMs = Date.UTC(2026, 10, 20, 12, 0, 0, 250);
 const lateMs = Date.UTC(2026, 10, 20, 23, 59, 50);
@@ -24,4 +26,15 @@ test('a window of which more is left than its length, as after the clock was set
   expect(decisionOf(true, { minute: 60 }, { uses: { minute }, nowMs: noonMs })).toMatchObject({
     windows: { minute: { resetMs: 60_000 } },
   });
+});
+
+test('a caller without known limits gets 503, and others their limits', () => {
+  const caller = createCaller(
+    { id: 'k', customerId: 'cus_k', name: '', plan: 'p', hint: '', createdAt: '', rev: 1 },
+    'hash',
+  );
+  const limits = { minute: 1, day: 2 };
+  const plans = (known?: typeof limits) => ({ limitsOf: () => known }) as unknown as Plans;
+  expect(knownLimits(plans(limits), caller)).toBe(limits);
+  expect(() => knownLimits(plans(), caller)).toThrow('The limits of this API key are not set up');
 });

@@ -1,10 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { maxLimit, parseLimit } from '../../../../gateway/limits/limits.ts';
-import { dayMs } from '../../../../gateway/limits/utc-day.ts';
-import { alignedLeftMs } from '../../../../gateway/limits/windows.ts';
+import { alignedLeftMs, dayMs } from '../../../../gateway/limits/windows.ts';
 import { textFields } from '../../../../gateway/platform/redis/enforced-settings.ts';
-import { banPolicySetting, formatPolicies, type BanPolicy } from '../../../../gateway/quota/ban-policy.ts';
+import { banPolicySetting, formatPolicies, type BanPolicy } from '../../../../gateway/quota/policies.ts';
 import { decisionOf } from '../../../../gateway/quota/quota-decision.ts';
 import { rateLimitHeaders, retryAfter } from '../../../../gateway/quota/rate-limit-headers.ts';
 

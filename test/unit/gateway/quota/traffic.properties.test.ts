@@ -1,11 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createMetrics } from '../../../../gateway/platform/observability/metrics.ts';
-import {
-  countsSince,
-  readTrafficCounts,
-  type TrafficCounts,
-} from '../../../../gateway/quota/traffic-counts.ts';
+import { countsSince, readTrafficCounts, type TrafficCounts } from '../../../../gateway/quota/traffic.ts';
 
 const plan = fc.constantFrom('free', 'pro:2', '', '__proto__', 'umläut', 'none');
 const status = fc.constantFrom('2xx', '4xx', '5xx', 'aborted', 'cut_off');

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
-import { dayMs } from '../../../../gateway/limits/utc-day.ts';
+import { dayMs } from '../../../../gateway/limits/windows.ts';
 import type { RedisClient } from '../../../../gateway/platform/redis/redis-client.ts';
 import { createUsageReports } from '../../../../gateway/quota/usage-reports.ts';
 import { stepOf } from '../../../support/checks/steps.ts';

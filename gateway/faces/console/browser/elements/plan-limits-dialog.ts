@@ -1,6 +1,12 @@
 import { html, nothing } from 'lit';
-import { defaultLimits, knownIn, lackingWindows, parseLimit } from '../../../../limits/limits.ts';
-import { forPlanFields, shadowField } from '../../../../limits/shadow-limits.ts';
+import {
+  defaultLimits,
+  forPlanFields,
+  knownIn,
+  lackingWindows,
+  parseLimit,
+  shadowField,
+} from '../../../../limits/limits.ts';
 import { windowOf } from '../../../../limits/windows.ts';
 import { ask } from '../../../browser/elements/ask-dialog.ts';
 import { field, type FormTexts } from '../../../browser/elements/fields.ts';

@@ -1,5 +1,5 @@
 import { html } from 'lit';
-import { dayMs } from '../../../../limits/utc-day.ts';
+import { dayMs } from '../../../../limits/windows.ts';
 import { field, withField } from '../../../browser/elements/fields.ts';
 import { PolledElement } from '../../../browser/elements/polled-element.ts';
 import { api, url } from '../api.ts';

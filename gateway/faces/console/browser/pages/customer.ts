@@ -1,5 +1,5 @@
 import { html, nothing } from 'lit';
-import type { OwnFields } from '../../../../keys/api-key-record.ts';
+import type { OwnFields } from '../../../../keys/records.ts';
 import { customerFields, keyFields } from '../../../../limits/record-fields.ts';
 import type { WindowName } from '../../../../limits/windows.ts';
 import { failedRequests, usageDays, windowMeters } from '../../../browser/elements/customer-use.ts';

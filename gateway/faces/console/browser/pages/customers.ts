@@ -1,7 +1,6 @@
 import { html } from 'lit';
 import { customerFields, keyFields, searchedWords } from '../../../../limits/record-fields.ts';
-import { dayMs } from '../../../../limits/utc-day.ts';
-import { windowNames } from '../../../../limits/windows.ts';
+import { dayMs, windowNames } from '../../../../limits/windows.ts';
 import { amountOf } from '../../../browser/elements/customer-use.ts';
 import { keyColumns } from '../../../browser/elements/key-columns.ts';
 import { menuColumn } from '../../../browser/elements/menu.ts';

@@ -5,12 +5,9 @@ import {
   parsePlansFile,
   type PlansFile,
 } from '../../../../../gateway/control/plans/plans-file.ts';
+import { banPolicyFields } from '../../../../../gateway/limits/setting-fields.ts';
 import { textFields } from '../../../../../gateway/platform/redis/enforced-settings.ts';
-import {
-  banPolicyBounds,
-  banPolicySetting,
-  defaultBanPolicy,
-} from '../../../../../gateway/quota/ban-policy.ts';
+import { banPolicySetting, defaultBanPolicy } from '../../../../../gateway/quota/policies.ts';
 
 const parse = (text: string | Uint8Array) =>
   parsePlansFile(typeof text === 'string' ? Buffer.from(text) : text, 'plans.yaml');
@@ -122,7 +119,7 @@ describe('a hostile file is refused', () => {
 });
 
 test('the file and Redis accept the same ban policies', () => {
-  for (const [field, { min, max }] of Object.entries(banPolicyBounds)) {
+  for (const [field, { min, max }] of Object.entries(banPolicyFields)) {
     for (const value of [min - 1, min, max, max + 1, min + 0.5, min + 0.0001]) {
       const policy = { ...defaultBanPolicy, maxBanSeconds: 2_592_000, banSeconds: 1, [field]: value };
       const inFile = banPolicySetting.values.safeParse(policy).success;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { policySentences } from '../../../../../../gateway/faces/console/browser/policy-groups.ts';
-import { defaultBanPolicy } from '../../../../../../gateway/quota/ban-policy.ts';
+import { defaultBanPolicy } from '../../../../../../gateway/quota/policies.ts';
 
 test.each(Object.keys(defaultBanPolicy))('the console says what the ban policy does with %s', (field) => {
   const value: unknown = Reflect.get(defaultBanPolicy, field);

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
-import { strikesToBan } from '../../../../gateway/limits/setting-fields.ts';
+import { byPolicyField, strikesToBan } from '../../../../gateway/limits/setting-fields.ts';
 import {
-  banPolicyBounds,
   banPolicySetting,
+  createPolicyArguments,
   defaultBanPolicy,
   formatPolicies,
   strikesBeforeBan,
-} from '../../../../gateway/quota/ban-policy.ts';
+} from '../../../../gateway/quota/policies.ts';
 
 test('a key is banned after the strikes of the policy, or more if its minute limit asks for more', () => {
   const strikes = (minuteLimit: number) =>
@@ -32,7 +32,7 @@ test.each(Object.keys(defaultBanPolicy))('the script is told %s', (field) => {
 });
 
 test('each number of the policy has the bounds that are documented, and no further ones', () => {
-  expect(banPolicyBounds).toEqual({
+  expect(byPolicyField(({ min, max }) => ({ min, max }))).toEqual({
     graceSeconds: { min: 0, max: 3600 },
     strikes: { min: 1, max: 1_000_000 },
     strikesPerLimit: { min: 0, max: 1000 },
@@ -44,4 +44,20 @@ test('each number of the policy has the bounds that are documented, and no furth
   const accepts = (strikesPerLimit: number) =>
     banPolicySetting.values.safeParse({ ...defaultBanPolicy, strikesPerLimit }).success;
   expect([-0.001, 0, 1000, 1000.001].map(accepts)).toEqual([false, true, true, false]);
+});
+
+test('the arguments have both policies as they are now, and are formatted once while they stay', () => {
+  const current = { bans: { ...defaultBanPolicy }, usage: { retentionDays: 30 } };
+  const argument = createPolicyArguments({
+    banPolicy: { current: () => current.bans },
+    usagePolicy: { current: () => current.usage },
+  });
+  expect(argument()).toEqual(formatPolicies(defaultBanPolicy, 30));
+  current.usage = { retentionDays: 31 };
+  expect(argument()).toEqual(formatPolicies(defaultBanPolicy, 31));
+  current.bans = { ...defaultBanPolicy, strikes: 7 };
+  expect(argument()).toEqual(formatPolicies(current.bans, 31));
+  // Changed in place, which no reader of a setting does: it was not formatted again.
+  current.bans.strikes = 8;
+  expect(argument()[0]).toBe('7');
 });

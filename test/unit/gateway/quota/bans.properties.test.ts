@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createBanCache } from '../../../../gateway/quota/ban-cache.ts';
+import { createBanCache } from '../../../../gateway/quota/bans.ts';
 import type { QuotaDecision } from '../../../../gateway/quota/quota-decision.ts';
 import { stepOf } from '../../../support/checks/steps.ts';
 

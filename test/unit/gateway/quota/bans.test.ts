@@ -1,5 +1,10 @@
 import { beforeEach, expect, test } from 'vitest';
-import { createBanCache, type BanCache } from '../../../../gateway/quota/ban-cache.ts';
+import {
+  consecutiveBan,
+  createBanCache,
+  operatorsReason,
+  type BanCache,
+} from '../../../../gateway/quota/bans.ts';
 import type { QuotaDecision } from '../../../../gateway/quota/quota-decision.ts';
 
 const window = { limit: 60, remaining: 59, resetMs: 1000 };
@@ -36,4 +41,20 @@ test('a ban is not trusted in an outage if it was read more than 10 s before: it
   nowMs += 30_000;
   expect(await decide(5_009_999, allowed)).toMatchObject({ outcome: 'banned' });
   expect(await decide(5_010_000, allowed)).toEqual(allowed);
+});
+
+test("an operator's reason is one line of at most 100 characters; a number or nothing is none", () => {
+  expect(operatorsReason(' chargeback\n  of\tMay ')).toBe('chargeback of May');
+  expect(operatorsReason('x'.repeat(101))).toBe('x'.repeat(100));
+  expect(['', ' \n', '1', '999999999'].map(operatorsReason)).toEqual(Array(4).fill(undefined));
+  expect(operatorsReason('1234567890')).toBe('1234567890');
+});
+
+test("a gateway's own ban has the number of consecutive bans", () => {
+  expect(['1', '12', '999999999', '', '1234567890', '-1', 'x'].map(consecutiveBan)).toEqual([
+    1,
+    12,
+    999_999_999,
+    ...Array(4).fill(undefined),
+  ]);
 });

@@ -1,12 +1,8 @@
 import { z } from 'zod';
-import { byPolicyField, strikesToBan } from '../limits/setting-fields.ts';
+import { byPolicyField, retentionField, strikesToBan } from '../limits/setting-fields.ts';
 import { defineSetting, mapping, numberValue, trueOrFalse } from '../platform/redis/define-setting.ts';
 import type { LiveSetting } from '../platform/redis/live-setting.ts';
 import { redisKeys } from '../platform/redis/redis-keys.ts';
-import { usageSetting, type LiveUsagePolicy, type UsagePolicy } from './usage-policy.ts';
-
-/** Smallest and largest value of each number of the policy. */
-export const banPolicyBounds = byPolicyField(({ min, max }) => ({ min, max }));
 
 /**
  * When and for how long an API key is banned for going on after 429 (specification section 8.4). A strike is a refused
@@ -90,3 +86,21 @@ export function createPolicyArguments({
     return formatted;
   };
 }
+
+/** How long the use of API keys is kept: whole UTC days, besides the present one. */
+export const usageSetting = defineSetting({
+  name: 'usage',
+  key: redisKeys.usagePolicy,
+  action: 'usage.retention',
+  seedAction: 'usage.seed',
+  target: redisKeys.usagePolicy,
+  title: 'usage retention',
+  advice: `set it with: ops policy set --retention-days ${retentionField.default}`,
+  values: z
+    .strictObject({ retentionDays: numberValue(retentionField) }, mapping('the field retentionDays'))
+    .meta({ description: 'record of the usage of each key and UTC day' }),
+  defaults: { retentionDays: retentionField.default },
+});
+
+type UsagePolicy = z.output<typeof usageSetting.values>;
+export type LiveUsagePolicy = LiveSetting<UsagePolicy>;

@@ -4,8 +4,13 @@ import type { RedisClient } from '../platform/redis/redis-client.ts';
 import { redisKeys } from '../platform/redis/redis-keys.ts';
 import { seedSettings } from '../platform/redis/seed-settings.ts';
 import { markSetUp } from '../platform/redis/set-up-marker.ts';
-import { builtInPlans } from './plan-settings.ts';
-import { wholeSettings } from './whole-settings.ts';
+import { anonymousSetting, builtInPlans } from './plan-settings.ts';
+import { banPolicySetting, usageSetting } from './policies.ts';
+
+/** All settings but the plans, in the order of a file of plans. The live value of `anonymous` is that of a plan. */
+export const wholeSettings = [anonymousSetting, banPolicySetting, usageSetting] as const;
+
+export type WholeSettingName = (typeof wholeSettings)[number]['name'];
 
 /** Gateways announce themselves twice a second. */
 const otherHeartbeatMs = 750;

@@ -5,7 +5,7 @@ import {
   parseApiKey,
   recordExpiry,
   type ApiKeyRecord,
-} from '../../../../gateway/keys/api-key-record.ts';
+} from '../../../../gateway/keys/records.ts';
 import { UnexpectedValue } from '../../../../gateway/platform/redis/redis-errors.ts';
 
 const fields = {

@@ -15,7 +15,7 @@ import { targetPage } from '../../../../gateway/faces/console/browser/target-pag
 import { createMetrics } from '../../../../gateway/platform/observability/metrics.ts';
 import type { RedisClient } from '../../../../gateway/platform/redis/redis-client.ts';
 import { createLiveSettings } from '../../../../gateway/process/live-settings.ts';
-import { wholeSettings } from '../../../../gateway/quota/whole-settings.ts';
+import { wholeSettings } from '../../../../gateway/quota/default-settings.ts';
 
 const gateway = new URL('../../../../gateway/', import.meta.url);
 

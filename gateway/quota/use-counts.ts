@@ -1,0 +1,260 @@
+import { Cluster } from 'ioredis';
+import { z } from 'zod';
+import { dayMs, dayNumberOf, utcDate } from '../limits/windows.ts';
+import type { RedisClient } from '../platform/redis/redis-client.ts';
+import { redisKeys, type CustomerId, type KeyPlace } from '../platform/redis/redis-keys.ts';
+import type { LiveUsagePolicy } from './policies.ts';
+import type { CurrentDecision, DecisionListener } from './quota-decision.ts';
+
+/** Counts of a process by name that wait to be added to those in Redis, in the order in which they began. */
+interface WaitingCounts<Count> {
+  /** The count of a name, made at first. Undefined if too many wait, so that memory stays bounded. */
+  get(name: string, make: () => Count): Count | undefined;
+  /** Sends the counts that wait longest. @param all also what could wait for the next time */
+  report(all?: boolean): Promise<void>;
+}
+
+interface WaitingCountsOptions<Count> {
+  redis: RedisClient;
+  /** Number of names beyond which further ones are not counted. */
+  max: number;
+  /** Number of names that are sent together: Redis has other things to do. */
+  maxReported: number;
+  /** Sends the command that adds a count. What Redis does not confirm is lost. */
+  send: (count: Count) => Promise<unknown>;
+}
+
+export function createWaitingCounts<Count>(options: WaitingCountsOptions<Count>): WaitingCounts<Count> {
+  const { redis, max, maxReported, send } = options;
+  const waiting = new Map<string, Count>();
+
+  async function report(all = false): Promise<void> {
+    const taken = waiting.entries().take(maxReported).toArray();
+    for (const [name] of taken) waiting.delete(name);
+    const counts = taken.map(([, count]) => count);
+    // Redis is unavailable, which the gate reports.
+    await sendTogether(counts);
+    if (all && waiting.size > 0) await report(all);
+  }
+
+  async function sendTogether(counts: readonly Count[]): Promise<void> {
+    // A write to the socket for each of some thousand commands is measurable.
+    const socket = redis instanceof Cluster ? undefined : redis.stream;
+    socket?.cork();
+    const replies = counts.map(send);
+    socket?.uncork();
+    await Promise.allSettled(replies);
+  }
+
+  return {
+    get(name, make) {
+      let count = waiting.get(name);
+      if (count === undefined && waiting.size < max) {
+        count = make();
+        waiting.set(name, count);
+      }
+      return count;
+    },
+    report,
+  };
+}
+
+/**
+ * Use of all customers together, for the page Usage: totals by UTC day and plan, and a ranking of the customers of each month. The
+ * record of each customer is exact; these lack what a process has counted in the seconds before it was killed or lost Redis.
+ */
+export interface UsageTotals {
+  /** Counts one request. @param units what it costs */
+  count(user: PlanUser, decision: Pick<CurrentDecision, 'outcome'>, units: number): void;
+  /** Takes back a served request whose units were given back. */
+  takeBack(user: PlanUser, units: number): void;
+  /** Adds counts to those in Redis. Never rejects: what it does not confirm is lost. @param all also what could wait */
+  report(all?: boolean): Promise<void>;
+}
+
+interface PlanUser {
+  customerId: CustomerId;
+  plan: string;
+}
+
+interface Totals {
+  served: number;
+  /** What these cost. */
+  units: number;
+  refused: number;
+}
+
+const totalNames = ['served', 'units', 'refused'] as const;
+
+/** Customers that wait to be ranked. Further ones are not ranked, so that memory stays bounded. */
+const maxCustomers = 100_000;
+/** Customers, or keys, of one report: Redis has other things to do. The others wait for the next one. */
+const maxReported = 2000;
+
+interface UsageTotalsDependencies {
+  redis: RedisClient;
+  usagePolicy: Pick<LiveUsagePolicy, 'current'>;
+  now: () => number;
+}
+
+export function createUsageTotals({ redis, usagePolicy, now }: UsageTotalsDependencies): UsageTotals {
+  /** By day number and plan. */
+  let days = new Map<number, Map<string, Totals>>();
+  const ranking = createWaitingCounts<{ customerId: CustomerId; dayNumber: number; units: number }>({
+    redis,
+    max: maxCustomers,
+    maxReported,
+    send: ({ customerId, dayNumber, units }) =>
+      redis.zincrby(redisKeys.usageRanking(monthOf(dayNumber)), units, customerId),
+  });
+
+  function add({ customerId, plan }: PlanUser, { served, units, refused }: Totals): void {
+    const dayNumber = dayNumberOf(now());
+    let plans = days.get(dayNumber);
+    if (plans === undefined) days.set(dayNumber, (plans = new Map()));
+    let totals = plans.get(plan);
+    if (totals === undefined) plans.set(plan, (totals = { served: 0, units: 0, refused: 0 }));
+    totals.served += served;
+    totals.units += units;
+    totals.refused += refused;
+    const ranked = ranking.get(customerId, () => ({ customerId, dayNumber, units: 0 }));
+    if (ranked !== undefined) ranked.units += units;
+  }
+
+  function addTotals(dayNumber: number, plans: ReadonlyMap<string, Totals>): Promise<unknown>[] {
+    const key = redisKeys.usageTotals(monthOf(dayNumber));
+    return Array.from(plans).flatMap(([plan, totals]) =>
+      totalNames
+        .filter((name) => totals[name] !== 0)
+        .map((name) => redis.hincrby(key, `${utcDate(dayNumber).slice(6)} ${name} ${plan}`, totals[name])),
+    );
+  }
+
+  return {
+    count: (user, { outcome }, units) =>
+      add(
+        user,
+        outcome === 'allowed' ? { served: 1, units, refused: 0 } : { served: 0, units: 0, refused: 1 },
+      ),
+    takeBack: (user, units) => add(user, { served: -1, units: -units, refused: 0 }),
+    async report(all) {
+      const counted = days;
+      days = new Map();
+      const { retentionDays } = usagePolicy.current();
+      // Redis is unavailable, which the gate reports.
+      await Promise.allSettled([
+        ranking.report(all),
+        ...Array.from(counted).flatMap(([dayNumber, plans]) => addTotals(dayNumber, plans)),
+      ]);
+      const months = new Set([...counted.keys()].map(monthOf));
+      await Promise.allSettled(
+        Array.from(months).flatMap((month) => {
+          const endsAt = monthEndsAt(month) + (retentionDays * dayMs) / 1000;
+          return keysOfMonth(month).map((key) => redis.expireat(key, endsAt));
+        }),
+      );
+    },
+  };
+}
+
+const monthOf = (dayNumber: number) => utcDate(dayNumber).slice(0, 6);
+
+/** Unix seconds. A month is kept until its last day can be deleted, and for simplicity has 31 days, as in usage.lua. */
+const monthEndsAt = (month: string) =>
+  (Date.UTC(Number(month.slice(0, 4)), Number(month.slice(4)) - 1) + 31 * dayMs) / 1000;
+
+const keysOfMonth = (month: string) => [redisKeys.usageTotals(month), redisKeys.usageRanking(month)];
+
+/** Totals of a plan on one day. */
+interface PlanDay extends Totals {
+  /** UTC date as YYYYMMDD. */
+  date: string;
+  plan: string;
+}
+
+/** Reads the totals of a month by day and plan. Those of one day and plan may be several items. @param month as YYYYMM */
+export async function readUsageTotals(redis: RedisClient, month: string): Promise<PlanDay[]> {
+  const fields = await redis.hgetall(redisKeys.usageTotals(month));
+  return Object.entries(fields).flatMap(([field, count]) => {
+    const [, day, name = '', plan = ''] = /^(\d\d) (served|units|refused) (.*)$/.exec(field) ?? [];
+    if (day === undefined) return [];
+    const totals: Totals = { served: 0, units: 0, refused: 0 };
+    return [Object.assign(totals, { [name]: Number(count), date: month + day, plan })];
+  });
+}
+
+/** Use of a key, some seconds old. */
+export const keyUseSchema = z
+  .object({
+    lastUsedAt: z.iso.datetime(),
+    servedToday: z.int().describe('Requests of this UTC day that were not refused'),
+    refusedToday: z.int().describe('Requests of this UTC day that were answered with 429'),
+  })
+  .meta({ id: 'KeyUse' });
+
+type KeyUse = z.infer<typeof keyUseSchema>;
+
+interface KeyUseReports {
+  count: DecisionListener;
+  /** Adds counts to those in Redis. Never rejects: what it does not confirm is lost. @param all also what could wait */
+  report(all?: boolean): Promise<void>;
+}
+
+interface KeyUseDependencies {
+  redis: RedisClient;
+  now: () => number;
+}
+
+/** Keys that wait to be reported. Further ones are not counted, so that memory stays bounded. */
+const maxKeys = 100_000;
+const keptMs = 400 * 86_400_000;
+
+interface CountedKey {
+  place: KeyPlace;
+  lastMs: number;
+  /** UTC day of the last request, which the counts are of. */
+  dayNumber: number;
+  served: number;
+  refused: number;
+}
+
+/** Counts the use of each valid key, without a Redis command for each request. */
+export function createKeyUseReports({ redis, now }: KeyUseDependencies): KeyUseReports {
+  const keys = createWaitingCounts<CountedKey>({
+    redis,
+    max: maxKeys,
+    maxReported,
+    send: ({ place, lastMs, dayNumber, served, refused }) =>
+      redis.addKeyUse(redisKeys.keyUse(place), lastMs, dayNumber, served, refused, keptMs),
+  });
+
+  return {
+    count({ customerId, keyHash }, { outcome }) {
+      const place = { customerId, keyHash };
+      const key = keys.get(keyHash, () => ({ place, lastMs: 0, dayNumber: 0, served: 0, refused: 0 }));
+      if (key === undefined) return;
+      key.lastMs = Math.floor(now());
+      const dayNumber = dayNumberOf(key.lastMs);
+      if (dayNumber !== key.dayNumber) Object.assign(key, { dayNumber, served: 0, refused: 0 });
+      if (outcome === 'allowed') key.served += 1;
+      else key.refused += 1;
+    },
+    report: keys.report,
+  };
+}
+
+/** Reads the use of a key. Null if it was not used, as far as that is kept. */
+export async function readKeyUse(
+  { redis, now }: KeyUseDependencies,
+  place: KeyPlace,
+): Promise<KeyUse | null> {
+  const text = (await redis.get(redisKeys.keyUse(place))) ?? '';
+  const [, lastMs, day, served, refused] = /^(\d{1,15}) (\d+) (\d+) (\d+)$/.exec(text) ?? [];
+  if (lastMs === undefined) return null;
+  const isToday = Number(day) === dayNumberOf(now());
+  return {
+    lastUsedAt: new Date(Number(lastMs)).toISOString(),
+    servedToday: isToday ? Number(served) : 0,
+    refusedToday: isToday ? Number(refused) : 0,
+  };
+}
