@@ -177,7 +177,7 @@ export function createApiKeyCache(dependencies: ApiKeyCacheDependencies): ApiKey
   function lookupOf(caller: Caller): ApiKeyLookup {
     const state = apiKeyState(caller, now());
     const { id, customerId, keyHash } = caller;
-    return state === 'valid'
+    return state === 'active'
       ? { outcome: 'valid', caller }
       : { outcome: state, key: { id, customerId, keyHash } };
   }
@@ -204,7 +204,7 @@ export function createApiKeyCache(dependencies: ApiKeyCacheDependencies): ApiKey
       const last = cache.get(keyHash);
       if (last === undefined || now() - last.readAtMs > freshMs) return undefined;
       // A rev confirms only a valid key: an expired one may have been given more time.
-      return apiKeyState(last.caller, now()) === 'valid' ? last.caller : undefined;
+      return apiKeyState(last.caller, now()) === 'active' ? last.caller : undefined;
     },
     async find(keyHash) {
       return gate.open ? reread(keyHash) : findWithoutRedis(keyHash);

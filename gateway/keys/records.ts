@@ -169,7 +169,7 @@ export function parseApiKey(
   return { record: { ...own, customerId, plan, ...limitsIn(customer), suspendedAt, rev }, customer };
 }
 
-type ApiKeyState = 'valid' | 'expired' | 'revoked' | 'suspended';
+type ApiKeyState = 'active' | 'expired' | 'revoked' | 'suspended';
 
 /** @param nowMs milliseconds since the Unix epoch */
 export function apiKeyState(
@@ -178,7 +178,7 @@ export function apiKeyState(
 ): ApiKeyState {
   if (revokedAt !== undefined) return 'revoked';
   if (expiresAt !== undefined && Date.parse(expiresAt) <= nowMs) return 'expired';
-  return suspendedAt === undefined ? 'valid' : 'suspended';
+  return suspendedAt === undefined ? 'active' : 'suspended';
 }
 
 /** Formats the key's own part as fields of its hash. */

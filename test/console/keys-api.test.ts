@@ -212,7 +212,7 @@ describe('the API of keys', () => {
     const refused = await pets(key.key);
     expect([refused.status, refused.text]).toEqual([429, expect.stringContaining('unpaid invoice')]);
     expect(await lastAudit()).toMatchObject({ who, action: 'bans.add', target: key.id });
-    expect((await api('DELETE', `/keys/${key.id}/ban`)).body).toMatchObject({ state: 'valid', ban: null });
+    expect((await api('DELETE', `/keys/${key.id}/ban`)).body).toMatchObject({ state: 'active', ban: null });
     await expect.poll(async () => (await pets(key.key)).status).toBe(200);
     expect(await lastAudit()).toMatchObject({ who, action: 'bans.lift', target: key.id });
     expect(await api('DELETE', `/keys/${key.id}/ban`)).toMatchObject({
@@ -289,7 +289,7 @@ describe('the API of keys', () => {
       const newest = async () => (await api('GET', `/keys?search=${listed}&limit=1`)).body.items[0];
       await expect
         .poll(newest, { timeout: 15_000 })
-        .toMatchObject({ servedToday: 2, refusedToday: 0, lastUsedAt: expect.any(String), state: 'valid' });
+        .toMatchObject({ servedToday: 2, refusedToday: 0, lastUsedAt: expect.any(String), state: 'active' });
       const second = await api('GET', `/keys?search=${listed}&limit=2&after=${first.body.next}`);
       expect(second.body).toMatchObject({ items: [{ id: keys[0]?.id }], next: null });
       const all = [];
@@ -342,7 +342,7 @@ describe('the API of keys', () => {
       expect(await found('plan=odd&state=banned')).toEqual([]);
       await api('PUT', `/keys/${other.id}/ban`, { seconds: 60, reason: 'test' });
       expect(await found('plan=odd&state=banned')).toEqual([other.id]);
-      expect(await found('plan=odd&state=valid')).toEqual([other.id, key.id]);
+      expect(await found('plan=odd&state=active')).toEqual([other.id, key.id]);
       await api('POST', `/keys/${key.id}/revoke`);
       expect(await found('plan=odd&state=revoked')).toEqual([key.id]);
       expect((await api('GET', '/keys?state=odd')).status).toBe(400);

@@ -88,7 +88,7 @@ describe('operating a running gateway', () => {
           ['gateway/faces/command/main.ts', 'keys', ...args, '--json'],
           env,
         );
-        expect(JSON.parse(stdout)).toMatchObject({ id, state: 'valid' });
+        expect(JSON.parse(stdout)).toMatchObject({ id, state: 'active' });
       }
     },
   );

@@ -21,7 +21,7 @@ describe('the ops command', { timeout: 120_000 }, () => {
       for (const input of [key, `curl -H 'Authorization: Bearer ${key}' https://example.com\r\n`]) {
         const found = await find(input, '--json');
         expect(found).toMatchObject({ code: 0, stderr: '' });
-        expect(JSON.parse(found.stdout)).toMatchObject({ id, plan: 'pro', name: 'ACME', state: 'valid' });
+        expect(JSON.parse(found.stdout)).toMatchObject({ id, plan: 'pro', name: 'ACME', state: 'active' });
         expect(found.stdout).not.toContain(key.slice(10));
       }
       expect(JSON.stringify(await kit.json('audit'))).not.toContain(key.slice(10));
@@ -78,7 +78,7 @@ describe('the ops command', { timeout: 120_000 }, () => {
         expect(output).toContain(`Revoke ${id} ("Asked", plan free) for good`);
         expect(output).toContain('ops: nothing was changed');
       });
-      expect(await kit.json('keys', 'show', id)).toMatchObject({ state: 'valid' });
+      expect(await kit.json('keys', 'show', id)).toMatchObject({ state: 'active' });
       expect(await ask('y\r')).toMatchObject({ code: 0 });
       expect(await kit.json('keys', 'show', id)).toMatchObject({ state: 'revoked' });
       // There is nothing to lose any more.

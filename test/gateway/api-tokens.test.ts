@@ -59,7 +59,7 @@ describe('tokens of the operators’ API', () => {
     await expect.poll(seen).toEqual([new Date(startMs + minuteMs).toISOString(), null]);
     expect(await listApiTokens(session(dayMs))).toMatchObject([
       { id: first.id, state: 'expired' },
-      { id: second.id, state: 'valid' },
+      { id: second.id, state: 'active' },
     ]);
     const third = await issue(40, 31 * dayMs + 1);
     expect((await listApiTokens(session(31 * dayMs))).map(({ id }) => id)).toEqual([second.id, third.id]);

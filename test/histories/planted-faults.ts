@@ -104,8 +104,8 @@ export const planted: readonly Planted[] = [
     edits: [
       edit(
         'gateway/keys/records.ts',
-        "return suspendedAt === undefined ? 'valid' : 'suspended';",
-        "return suspendedAt === undefined ? 'valid' : 'valid';",
+        "return suspendedAt === undefined ? 'active' : 'suspended';",
+        "return suspendedAt === undefined ? 'active' : 'active';",
       ),
     ],
   },

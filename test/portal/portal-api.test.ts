@@ -148,7 +148,7 @@ describe('the portal', () => {
       .toMatchObject({ items: [failed], next: null });
     await expect
       .poll(async () => (await portal.send('GET', '/keys')).json, { timeout: 15_000 })
-      .toMatchObject({ items: [{ id, name: 'Shown', state: 'valid', servedToday: 2 }], next: null });
+      .toMatchObject({ items: [{ id, name: 'Shown', state: 'active', servedToday: 2 }], next: null });
     const [shown] = ((await portal.send('GET', '/keys')).json as { items: Key[] }).items;
     expect(Date.parse(shown?.lastUsedAt ?? '')).toBeGreaterThan(Date.now() - 60_000);
     // All that a customer sees of a key: a field that it does not need, such as a note of operators, is none of them.

@@ -27,7 +27,7 @@ export type ApiToken = z.infer<typeof apiTokenSchema>;
 export const listedApiTokenSchema = apiTokenSchema
   .extend({
     lastUsedAt: z.iso.datetime().nullable().describe('To the minute; null if it was not used yet'),
-    state: z.enum(['valid', 'expired']),
+    state: z.enum(['active', 'expired']),
   })
   .meta({ id: 'ApiToken' });
 
@@ -119,7 +119,7 @@ export async function listApiTokens({ redis, now }: Session): Promise<ListedApiT
   const stored = await redis.hgetall(tokensKey);
   const listed = parseRecords(stored).flatMap(({ tokenHash, record }): ListedApiToken[] => {
     if (record === undefined) return [];
-    const state = expiryOf(record) > now() ? 'valid' : 'expired';
+    const state = expiryOf(record) > now() ? 'active' : 'expired';
     const seenMs = stored[seenField(tokenHash)];
     const lastUsedAt = seenMs === undefined ? null : new Date(Number(seenMs)).toISOString();
     return [{ ...record, lastUsedAt, state }];

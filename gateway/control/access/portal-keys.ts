@@ -96,7 +96,7 @@ export async function readKeysWithRoom(
 }
 
 const works = (record: ApiKeyRecord, nowMs: number) =>
-  ['valid', 'suspended'].includes(apiKeyState(record, nowMs));
+  ['active', 'suspended'].includes(apiKeyState(record, nowMs));
 
 /**
  * A further key has at most the scopes that the customer's keys have, which operators have decided.

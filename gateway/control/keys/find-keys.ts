@@ -74,7 +74,7 @@ export async function searchKeys(
     if (key === undefined) return undefined;
     const { record } = key;
     if (expiresBefore !== undefined && !isBefore(record.expiresAt, expiresBefore)) return undefined;
-    const stored = state === 'banned' ? 'valid' : state;
+    const stored = state === 'banned' ? 'active' : state;
     if (stored !== undefined && apiKeyState(record, now()) !== stored) return undefined;
     const row = await readKeyRow(session, key);
     if (state === 'banned' && row.state !== state) return undefined;

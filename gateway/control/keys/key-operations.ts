@@ -89,7 +89,7 @@ export const keyOperations = [
       examples: [
         'keys list --search acme',
         'keys list --plan free --unused-since 90d --output csv > unused.csv',
-        'keys list --state valid --expires-before 30d',
+        'keys list --state active --expires-before 30d',
       ],
       options: {
         state: { flags: '--state <state>' },

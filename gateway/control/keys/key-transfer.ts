@@ -96,7 +96,7 @@ export async function importKeys(
     }
     const end = recordExpiry(key);
     if (end !== '' && end * 1000 <= now()) return 'outdated';
-    if (apiKeyState(key, now()) === 'valid') await assertLimits(redis, key);
+    if (apiKeyState(key, now()) === 'active') await assertLimits(redis, key);
     return 'absent';
   }
 

@@ -18,7 +18,7 @@ import { nextRequest, nextRequestSchema, refusedForGood, type NextRequest } from
 import { showStoredKey, type PlacedKey } from './stored-keys.ts';
 
 /** `banned` is for keys that are valid otherwise. It is not in the record. */
-export const keyStates = ['valid', 'suspended', 'expired', 'revoked', 'banned'] as const;
+export const keyStates = ['active', 'suspended', 'expired', 'revoked', 'banned'] as const;
 
 const textOrNull = z.string().nullable();
 
@@ -65,7 +65,7 @@ async function readRow(session: ReadingSession, { place, record }: PlacedKey) {
   const row = viewOf(keyRowSchema, {
     ...record,
     ...(use ?? neverUsed),
-    state: state === 'valid' && ban !== null ? 'banned' : state,
+    state: state === 'active' && ban !== null ? 'banned' : state,
     bannedUntil: ban?.endsAt,
   });
   return { row, ban };
@@ -124,5 +124,7 @@ function nextOf(
 ): NextRequest {
   const state = apiKeyState(record, nowMs);
   const { revokedAt: revoked, expiresAt: expired, suspendedAt: suspended } = record;
-  return state === 'valid' ? nextRequest(now) : refusedForGood(state, { revoked, expired, suspended }[state]);
+  return state === 'active'
+    ? nextRequest(now)
+    : refusedForGood(state, { revoked, expired, suspended }[state]);
 }

@@ -28,7 +28,7 @@ export async function rotateKey(
   const { name, customerId, replacedBy } = record;
   const replacement =
     replacedBy === undefined ? undefined : (await ignoreInvalid(showStoredKey(redis, replacedBy)))?.record;
-  const isReplaced = replacement !== undefined && apiKeyState(replacement, now()) === 'valid';
+  const isReplaced = replacement !== undefined && apiKeyState(replacement, now()) === 'active';
   if (record.revokedAt === undefined && isReplaced) throw alreadyReplaced(record);
   assertValid(record, now());
   // The expiry of a key that was replaced before is the end of its grace period.
@@ -85,7 +85,7 @@ function assertValid(record: ApiKeyRecord, nowMs: number): void {
       `the customer of the key ${record.id} is suspended: resume it first (ops customers resume ${customerId})`,
     );
   }
-  if (state !== 'valid') throw new StaleKey(`the key ${record.id} is ${state}: issue a new one`);
+  if (state !== 'active') throw new StaleKey(`the key ${record.id} is ${state}: issue a new one`);
 }
 
 function alreadyReplaced({ id, replacedBy }: ApiKeyRecord): StaleKey {

@@ -28,7 +28,7 @@ async function ensureDemoKey(session: Session, dataDirectory: string): Promise<s
   const kept = readKey(file);
   const found = kept === undefined ? undefined : await readKeyOfHash(session.redis, hashApiKey(kept));
   const record = found?.record;
-  if (kept !== undefined && record !== undefined && apiKeyState(record, Date.now()) === 'valid') return kept;
+  if (kept !== undefined && record !== undefined && apiKeyState(record, Date.now()) === 'active') return kept;
   // A key without a record was lost with a Redis that keeps its data in memory: it is issued again. A revoked key is not.
   const reissued = record === undefined ? kept : undefined;
   const { key } = await issueKey(session, { name: 'demo', plan: 'free' }, reissued);

@@ -126,7 +126,6 @@ export function printable(text: string): string {
 }
 
 const colours = new Map<string, 'green' | 'yellow' | 'red'>([
-  ['valid', 'green'],
   ['active', 'green'],
   ['expired', 'yellow'],
   ['revoked', 'red'],

@@ -3,7 +3,6 @@ import { capitalized, plural } from '../format.ts';
 
 /** The words of states that are not their own. */
 const texts: Record<string, string> = {
-  valid: 'active',
   limited: 'active, over its limit',
   incomplete: 'workers missing',
   not_seen: 'not seen',

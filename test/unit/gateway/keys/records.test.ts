@@ -84,8 +84,8 @@ describe('the state of a key', () => {
   const revokedAt = '2026-11-21T00:00:00Z';
 
   test.each([
-    ['valid without an expiry', record, endMs, 'valid'],
-    ['valid until the last millisecond', { ...record, expiresAt }, endMs - 1, 'valid'],
+    ['valid without an expiry', record, endMs, 'active'],
+    ['valid until the last millisecond', { ...record, expiresAt }, endMs - 1, 'active'],
     ['expired exactly at its expiry', { ...record, expiresAt }, endMs, 'expired'],
     ['revoked', { ...record, revokedAt }, endMs, 'revoked'],
     ['suspended with its customer', { ...record, suspendedAt: revokedAt }, endMs, 'suspended'],

@@ -78,7 +78,7 @@ const bannedIn = ({ items }: CustomerDetail) => items.filter(({ state }) => stat
 
 /** @returns a state that is not one of the record while a limit is used up */
 function stateNow({ state, next }: KeyDetail | CustomerDetail) {
-  return !next.served && (state === 'valid' || state === 'active') ? 'limited' : state;
+  return !next.served && state === 'active' ? 'limited' : state;
 }
 
 /** Where a limit comes from that is not simply that of the plan. */

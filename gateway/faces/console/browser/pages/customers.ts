@@ -87,7 +87,7 @@ class PageKeys extends SearchPage<KeyRow> {
       'State',
       'state',
       'Any state',
-      { valid: 'Active', banned: 'Banned', expired: 'Expired', revoked: 'Revoked' },
+      { active: 'Active', banned: 'Banned', expired: 'Expired', revoked: 'Revoked' },
     ],
     ['Expiry', 'expires', 'Any expiry', { 7: 'Within 7 days', 30: 'Within 30 days', 90: 'Within 90 days' }],
   ];
@@ -101,7 +101,7 @@ class PageKeys extends SearchPage<KeyRow> {
     if (days > 0) {
       query.set('expiresBefore', new Date(Date.now() + days * dayMs).toISOString());
       // Those that have expired already are another question.
-      if (!query.has('state')) query.set('state', 'valid');
+      if (!query.has('state')) query.set('state', 'active');
     }
     return query;
   }
