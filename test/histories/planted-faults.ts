@@ -16,16 +16,14 @@ export const planted: readonly Planted[] = [
     edits: [
       edit(
         `${scripts}/windows.lua`,
-        'if limits[index] and used[index] + cost',
-        "if limits[index] and windows[index].name ~= 'day' and used[index] + cost",
+        'if state.used + cost',
+        "if state.window.name ~= 'day' and state.used + cost",
       ),
     ],
   },
   {
     name: 'a window allows one more than its limit',
-    edits: [
-      edit(`${scripts}/windows.lua`, 'used[index] + cost > limits[index]', 'used[index] > limits[index]'),
-    ],
+    edits: [edit(`${scripts}/windows.lua`, 'state.used + cost > state.limit', 'state.used > state.limit')],
   },
   {
     name: 'a refused request uses the day',
@@ -33,7 +31,7 @@ export const planted: readonly Planted[] = [
       edit(
         `${scripts}/consume.lua`,
         '    return addWindows({ outcome.limited, now',
-        '    addServed(customerTag, dayNumber, use, cost, retentionDays)\n    return addWindows({ outcome.limited, now',
+        '    addServed(use, cost, cost - 1, retentionDays)\n    return addWindows({ outcome.limited, now',
       ),
     ],
   },
@@ -42,8 +40,8 @@ export const planted: readonly Planted[] = [
     edits: [
       edit(
         `${scripts}/consume.lua`,
-        "        redis.call('INCRBY', counterOf(window, customerTag), cost)\n",
-        "        redis.call('INCRBY', counterOf(window, customerTag), cost)\n        redis.call('PEXPIRE', counterOf(window, customerTag), window.lengthMs)\n",
+        "      redis.call('INCRBY', counterOf(state.window, use.customerTag), cost)\n",
+        "      redis.call('INCRBY', counterOf(state.window, use.customerTag), cost)\n      redis.call('PEXPIRE', counterOf(state.window, use.customerTag), lengthMs)\n",
       ),
     ],
   },

@@ -2,8 +2,8 @@
 export const survivors: readonly { file: string; before: string; after: string; because: string }[] = [
   {
     file: 'gateway/platform/redis/scripts/give-back-4.lua',
-    before: 'if used >= cost and now + leftMs - window.lengthMs <= decidedAt + sameMs then',
-    after: 'if used >= cost and now + leftMs - window.lengthMs < decidedAt + sameMs then',
+    before: 'elseif state.used >= cost and now + state.leftMs - lengthMs <= decidedAt + sameMs then',
+    after: 'elseif state.used >= cost and now + state.leftMs - lengthMs < decidedAt + sameMs then',
     because: 'it is a tolerance for two clocks, one millisecond smaller',
   },
   {

@@ -19,17 +19,15 @@ Returns 1 if it was added, 0 if it had been added before.
 if wholeNumber(redis.call('GET', KEYS[1])) >= tonumber(ARGV[1]) then
   return 0
 end
-local customerTag, dayNumber, retentionDays = customerTagOf(KEYS[2]), tonumber(ARGV[2]), tonumber(ARGV[5])
-local served, refused, beyond = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[6] or 0)
+local use = readUse(customerTagOf(KEYS[2]), tonumber(ARGV[2]))
+local served, refused = tonumber(ARGV[3]), tonumber(ARGV[4])
+local retentionDays, beyond = tonumber(ARGV[5]), tonumber(ARGV[6] or 0)
 
 if served > 0 then
-  addServed(customerTag, dayNumber, readUse(customerTag, dayNumber), served, retentionDays)
-end
-if beyond > 0 then
-  addToDay(customerTag, dayNumber, 'x', beyond, retentionDays)
+  addServed(use, served, beyond, retentionDays)
 end
 if refused > 0 then
-  addToDay(customerTag, dayNumber, 'r', refused, retentionDays)
+  addToDay(use, 'r', refused, retentionDays)
 end
 -- Last: without successful increments there must be no mark.
 redis.call('SET', KEYS[1], ARGV[1], 'EX', 86400)

@@ -1,6 +1,4 @@
---[[
-For scripts that count time and requests, so that all do so in the same way.
-]]
+-- For scripts that count time and requests, so that all do so in the same way.
 
 -- Unix milliseconds by this server's clock, so that the gateways' clocks do not matter.
 local function nowMs()
@@ -41,4 +39,3 @@ end
 local function wholeText(number)
   return string.format('%.0f', number)
 end
-

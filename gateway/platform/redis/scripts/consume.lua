@@ -110,7 +110,8 @@ local function recordRefusal(strikesKey, banKey, lastAllowed, minuteLimit)
   return banMs
 end
 
-local function consume(recordKey, usagePrefix, banKey, strikesKey, rev, cost, limits)
+local function consume(recordKey, usagePrefix, banKey, strikesKey, arg)
+  local rev, cost = ARGV[arg], tonumber(ARGV[arg + 1]) or 1
   if rev ~= '-1' and (redis.call('HGET', recordKey, 'rev') or '0') ~= rev then
     return { outcome.stale }
   end
@@ -120,49 +121,41 @@ local function consume(recordKey, usagePrefix, banKey, strikesKey, rev, cost, li
     return refuseBanned(banKey, strikesKey, expiresInMs)
   end
 
-  local customerTag = customerTagOf(usagePrefix)
-  local used, leftMs, use = readWindows(customerTag, limits, dayNumber)
-  if isOverLimit(limits, used, cost) then
+  local use = readUse(customerTagOf(usagePrefix), dayNumber)
+  local states = readWindows(use, ARGV, arg + 2)
+  if isOverLimit(states, cost) then
     local strikesLeft = 0
     if maxStrikes > 0 then
       -- The units of the month tell its last allowed request: a refused one does not change them.
       local lastAllowed, banMs = string.sub(use.month, -6) .. ':' .. wholeText(use.sum)
       -- The first window of the list is the minute.
-      banMs, strikesLeft = recordRefusal(strikesKey, banKey, lastAllowed, limits[1])
+      banMs, strikesLeft = recordRefusal(strikesKey, banKey, lastAllowed, tonumber(ARGV[arg + 2]))
       if banMs then
         return { outcome.banned, now, banMs, 1, '', now + banMs }
       end
     end
-    return addWindows({ outcome.limited, now, strikesLeft }, limits, used, leftMs)
+    return addWindows({ outcome.limited, now, strikesLeft }, states)
   end
 
-  for index, window in ipairs(windows) do
-    if limits[index] then
-      if window.lengthMs and used[index] == 0 and leftMs[index] == window.lengthMs then
-        redis.call('SET', counterOf(window, customerTag), cost, 'PX', window.lengthMs)
-      elseif window.lengthMs then
-        redis.call('INCRBY', counterOf(window, customerTag), cost)
-      end
-      used[index] = used[index] + cost
+  for _, state in ipairs(states) do
+    local lengthMs = state.window.lengthMs
+    if lengthMs and state.used == 0 and state.leftMs == lengthMs then
+      redis.call('SET', counterOf(state.window, use.customerTag), cost, 'PX', lengthMs)
+    elseif lengthMs then
+      redis.call('INCRBY', counterOf(state.window, use.customerTag), cost)
     end
+    state.used = state.used + cost
   end
-  addServed(customerTag, dayNumber, use, cost, retentionDays)
-  if cost > 1 then
-    addToDay(customerTag, dayNumber, 'x', cost - 1, retentionDays)
-  end
-  return addWindows({ outcome.allowed, now, 0 }, limits, used, leftMs)
+  addServed(use, cost, cost - 1, retentionDays)
+  return addWindows({ outcome.allowed, now, 0 }, states)
 end
 
 local keysOfRequest, argumentsOfRequest = 4, 2 + #windows
 local replies = {}
 for request = 1, #KEYS / keysOfRequest do
-  local key, arg = keysOfRequest * (request - 1), policyArguments + argumentsOfRequest * (request - 1)
+  local key, arg = keysOfRequest * (request - 1), policyArguments + argumentsOfRequest * (request - 1) + 1
   -- A value of the wrong type fails the request of its customer, and not those of others in the batch.
-  local isDone, reply = pcall(
-    consume,
-    KEYS[key + 1], KEYS[key + 2], KEYS[key + 3], KEYS[key + 4],
-    ARGV[arg + 1], tonumber(ARGV[arg + 2]) or 1, limitsFrom(ARGV, arg + 3)
-  )
+  local isDone, reply = pcall(consume, KEYS[key + 1], KEYS[key + 2], KEYS[key + 3], KEYS[key + 4], arg)
   if not isDone then
     -- A text in Redis, a table in some that speak its protocol.
     local message = type(reply) == 'table' and reply.err or reply

@@ -15,34 +15,26 @@ Returns {1 if something was given back or 0, now in Unix ms, and for each window
 -- The clock of a window's expiry and that of the decision may differ by some milliseconds.
 local sameMs = 20
 
-local now, customerTag = nowMs(), customerTagOf(KEYS[2])
+local now = nowMs()
 local dayNumber = dayNumberOf(now)
 local decidedAt, cost, retentionDays = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
-local limits = limitsFrom(ARGV, 4)
-
-local function giveBack()
-  local use = readUse(customerTag, dayNumber)
-  if dayNumberOf(decidedAt) ~= dayNumber or use.served - use.setBack < cost then
-    return 0
-  end
-  addServed(customerTag, dayNumber, use, -cost, retentionDays)
-  if cost > 1 then
-    addToDay(customerTag, dayNumber, 'x', 1 - cost, retentionDays)
-  end
-  for index, window in ipairs(windows) do
-    if limits[index] and window.lengthMs then
-      local used, leftMs = readOpenWindow(window, customerTag)
-      -- A window of which nothing is used goes on to its end, as responses have announced it.
-      if used >= cost and now + leftMs - window.lengthMs <= decidedAt + sameMs then
-        redis.call('INCRBY', counterOf(window, customerTag), -cost)
-      end
-    end
-  end
-  -- It was an allowed request, but its number in that month is that of another one from now on (consume.lua).
-  redis.call('HDEL', KEYS[4], 'lastAllowed')
-  return 1
+local use = readUse(customerTagOf(KEYS[2]), dayNumber)
+local states = readWindows(use, ARGV, 4)
+if dayNumberOf(decidedAt) ~= dayNumber or use.served - use.setBack < cost then
+  return addWindows({ 0, now }, states)
 end
 
-local given = giveBack()
-local used, leftMs = readWindows(customerTag, limits, dayNumber)
-return addWindows({ given, now }, limits, used, leftMs)
+addServed(use, -cost, 1 - cost, retentionDays)
+for _, state in ipairs(states) do
+  local lengthMs = state.window.lengthMs
+  if not lengthMs then
+    state.used = math.max(0, state.used - cost)
+  -- A window of which nothing is used goes on to its end, as responses have announced it.
+  elseif state.used >= cost and now + state.leftMs - lengthMs <= decidedAt + sameMs then
+    redis.call('INCRBY', counterOf(state.window, use.customerTag), -cost)
+    state.used = state.used - cost
+  end
+end
+-- It was an allowed request, but its number in that month is that of another one from now on (consume.lua).
+redis.call('HDEL', KEYS[4], 'lastAllowed')
+return addWindows({ 1, now }, states)

@@ -16,8 +16,7 @@ if ARGV[1] ~= '-1' and (redis.call('HGET', KEYS[1], 'rev') or '0') ~= ARGV[1] th
 end
 
 local now = nowMs()
-local limits = limitsFrom(ARGV, 3)
-local used, leftMs = readWindows(customerTagOf(KEYS[2]), limits, dayNumberOf(now))
+local states = readWindows(readUse(customerTagOf(KEYS[2]), dayNumberOf(now)), ARGV, 3)
 
 local history = redis.call('HMGET', KEYS[4], 'strikes', 'strikesSince')
 local strikes, strikesSince = wholeNumber(history[1]), wholeNumber(history[2])
@@ -26,4 +25,4 @@ if strikesSince > now or now - strikesSince >= tonumber(ARGV[2]) then
 end
 local bannedMs = math.max(0, redis.call('PTTL', KEYS[3]))
 local ban = redis.call('GET', KEYS[3]) or ''
-return addWindows({ outcome.allowed, now, bannedMs, strikes, ban }, limits, used, leftMs)
+return addWindows({ outcome.allowed, now, bannedMs, strikes, ban }, states)

@@ -9,10 +9,9 @@ ARGV[1]  days for which use is kept
 Returns the units that were set back; 0 if there were none, and nothing was changed.
 ]]
 
-local customerTag, dayNumber = customerTagOf(KEYS[1]), dayNumberOf(nowMs())
-local use = readUse(customerTag, dayNumber)
+local use = readUse(customerTagOf(KEYS[1]), dayNumberOf(nowMs()))
 local used = use.served - use.setBack
 if used > 0 then
-  addToDay(customerTag, dayNumber, 'g', used, tonumber(ARGV[1]))
+  addToDay(use, 'g', used, tonumber(ARGV[1]))
 end
 return math.max(0, used)

@@ -21,41 +21,14 @@ local function customerTagOf(redisKey)
   return string.match(redisKey, '{[^}]*}')
 end
 
--- The Redis key of the record of a month, and a day of it as DD.
-local function recordOf(customerTag, dayNumber)
-  local date = utcDate(dayNumber)
-  return 'gw:usage:' .. customerTag .. ':' .. string.sub(date, 1, 6), string.sub(date, 7)
-end
-
--- Completes the record of a month to which a day was added: whose it is, the plan of the day if that is another one than before,
--- and its expiry. That differs by up to 18 hours from customer to customer, so that the records of all do not expire at once.
-local function describeDay(customerTag, dayNumber, retentionDays)
-  local month, day = recordOf(customerTag, dayNumber)
-  local customer = redis.call('HMGET', 'gw:customer:' .. customerTag, 'plan', 'name')
-  local plan, name = customer[1], customer[2] or ''
-  if plan and redis.call('HGET', month, 'plan') ~= plan then
-    redis.call('HSET', month, 'plan', plan, 'p' .. day, plan, 'name', name)
-  end
-  -- Imported ids may have other characters there.
-  local spread = tonumber(string.match(customerTag, '^{cus_(%x%x%x%x)') or '0', 16)
-  redis.call('EXPIREAT', month, (dayNumber - tonumber(day) + 32 + retentionDays) * 86400 + spread)
-end
-
--- Adds to a field of a day. None falls below 0.
-local function addToDay(customerTag, dayNumber, prefix, amount, retentionDays)
-  local month, day = recordOf(customerTag, dayNumber)
-  local before = redis.call('HMGET', month, prefix .. day, 'plan')
-  redis.call('HSET', month, prefix .. day, wholeText(math.max(0, wholeNumber(before[1]) + amount)))
-  if not before[2] then
-    describeDay(customerTag, dayNumber, retentionDays)
-  end
-end
-
--- Units that requests of a day and of its month have cost.
+-- Units that requests of a day and of its month have cost, and where they are recorded.
 local function readUse(customerTag, dayNumber)
-  local month, day = recordOf(customerTag, dayNumber)
+  local date = utcDate(dayNumber)
+  local month, day = 'gw:usage:' .. customerTag .. ':' .. string.sub(date, 1, 6), string.sub(date, 7)
   local counts = redis.call('HMGET', month, day, 'g' .. day, 'sum')
   return {
+    customerTag = customerTag,
+    dayNumber = dayNumber,
     month = month,
     day = day,
     isOpen = counts[1] ~= false,
@@ -65,11 +38,36 @@ local function readUse(customerTag, dayNumber)
   }
 end
 
--- Adds what served requests cost to a day and its month, or takes away what was given back.
-local function addServed(customerTag, dayNumber, use, units, retentionDays)
-  redis.call('HSET', use.month, use.day, wholeText(use.served + units), 'sum', wholeText(use.sum + units))
-  if not use.isOpen then
-    describeDay(customerTag, dayNumber, retentionDays)
+-- Completes the record of a month to which a day was added: whose it is, the plan of the day if that is another one than before,
+-- and its expiry. That differs by up to 18 hours from customer to customer, so that the records of all do not expire at once.
+local function describeDay(use, retentionDays)
+  local customer = redis.call('HMGET', 'gw:customer:' .. use.customerTag, 'plan', 'name')
+  local plan, name = customer[1], customer[2] or ''
+  if plan and redis.call('HGET', use.month, 'plan') ~= plan then
+    redis.call('HSET', use.month, 'plan', plan, 'p' .. use.day, plan, 'name', name)
+  end
+  -- Imported ids may have other characters there.
+  local spread = tonumber(string.match(use.customerTag, '^{cus_(%x%x%x%x)') or '0', 16)
+  redis.call('EXPIREAT', use.month, (use.dayNumber - tonumber(use.day) + 32 + retentionDays) * 86400 + spread)
+end
+
+-- Adds to a field of a day. None falls below 0.
+local function addToDay(use, prefix, amount, retentionDays)
+  local before = redis.call('HMGET', use.month, prefix .. use.day, 'plan')
+  redis.call('HSET', use.month, prefix .. use.day, wholeText(math.max(0, wholeNumber(before[1]) + amount)))
+  if not before[2] then
+    describeDay(use, retentionDays)
   end
 end
 
+-- Adds what served requests cost to a day and its month, or takes away what was given back. Beyond are the units beyond one for
+-- each request.
+local function addServed(use, units, beyond, retentionDays)
+  redis.call('HSET', use.month, use.day, wholeText(use.served + units), 'sum', wholeText(use.sum + units))
+  if not use.isOpen then
+    describeDay(use, retentionDays)
+  end
+  if beyond ~= 0 then
+    addToDay(use, 'x', beyond, retentionDays)
+  end
+end
