@@ -9,8 +9,8 @@ export const rfc6750: Standard = {
       '2.1',
       'a token is in Authorization, after Bearer',
       [
-        'unit/gateway/request/authenticate: a key is found %s',
-        'unit/gateway/request/authenticate: a key is found %s',
+        'unit/gateway/keys/api-keys.properties: yields a key only from a single header with the Bearer scheme and a well-formed key',
+        'unit/gateway/keys/api-keys.properties: yields a key only from a single header with the Bearer scheme and a well-formed key',
       ],
     ],
     [
@@ -109,7 +109,7 @@ export const rfc9745: Standard = {
       'gateway',
       'the headers pass the gateway, with 304 too',
       [
-        'unit/gateway/upstream/forwarded-headers: has the headers of the upstream, unchanged',
+        'unit/gateway/platform/http/http.properties: the client receives the headers of the upstream, unchanged, and none that is reserved or that Connection names',
         'gateway/conditional: conditions and tags of a %s pass in both directions, and a 304 costs like any other response',
       ],
     ],

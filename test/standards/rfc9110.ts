@@ -145,7 +145,7 @@ export const rfc9110: Standard = {
     [
       '11.4',
       'a scheme compares without regard to case',
-      'unit/gateway/request/authenticate: a key is found %s',
+      'unit/gateway/keys/api-keys.properties: yields a key only from a single header with the Bearer scheme and a well-formed key',
     ],
     ['11.6.1', 'a 401 says how to authenticate', 'contract/contract.slow: 401'],
     [

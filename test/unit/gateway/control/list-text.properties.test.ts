@@ -26,10 +26,7 @@ test.each([
   ['=A1,B1', `"'=A1,B1"`],
   ["'=x", "''=x"],
   ["'t Hooft", "'t Hooft"],
-  ['a=b', 'a=b'],
-  [' =1', "' =1"],
   ['a;=1+1', `"a;'=1+1"`],
-  ['a;b', '"a;b"'],
 ])('%s is written as %s', (name, cell) => {
   expect(formatCsvText(name)).toBe(cell);
 });

@@ -72,14 +72,6 @@ describe('a request to the upstream', () => {
     },
   );
 
-  test('has no header that Connection names, in any case and in several fields', () => {
-    const rawHeaders = ['Connection', 'keep-alive, Prefer', 'connection', ' aCCept ', 'Prefer', '1'];
-    expect(sentHeaders([...rawHeaders, 'accept', '2', 'Range', '3'])).toEqual({
-      range: ['3'],
-      ...asLists(gatewayHeaders),
-    });
-  });
-
   test('costs each name in Connection once, in however many fields', () => {
     const fields = 200;
     const rawHeaders = Array.from({ length: fields }, (_, index) => ['Connection', `a-${index}`]).flat();
@@ -138,34 +130,9 @@ describe('a trusted proxy', () => {
       asLists({ ...gatewayHeaders, 'x-forwarded-for': '10.0.0.2' }),
     );
   });
-
-  test('is the origin itself if it sends no X-Forwarded headers', () => {
-    expect(sentHeaders([], trusted)).toEqual(asLists({ ...gatewayHeaders, 'x-forwarded-for': '10.0.0.2' }));
-  });
 });
 
 describe('a response to the client', () => {
-  test('has the headers of the upstream, unchanged', () => {
-    const headers = {
-      'content-type': 'application/json',
-      'content-length': '2',
-      'content-range': 'bytes 0-1/5',
-      'content-disposition': 'attachment; filename="pets.json"',
-      'content-location': '/v1/pets',
-      link: ['</v1/pets>; rel="next"', '</v1/pets>; rel="successor-version"'],
-      location: '/v1/pets/1',
-      etag: '"1"',
-      'last-modified': 'Sun, 22 Nov 2026 14:20:06 GMT',
-      vary: 'accept',
-      allow: 'GET, HEAD',
-      deprecation: '@1764892800',
-      sunset: 'Thu, 05 Dec 2030 00:00:00 GMT',
-      'retry-after': '1',
-      'x-anything-else': '1',
-    };
-    expect(clientResponseHeaders(headers)).toEqual(headers);
-  });
-
   test.each(
     (
       'connection keep-alive transfer-encoding trailer upgrade date server x-powered-by www-authenticate x-request-id ' +

@@ -2,7 +2,6 @@ import { errors } from 'undici';
 import { describe, expect, test } from 'vitest';
 import { GatewayError } from '../../../../gateway/errors.ts';
 import {
-  isConnectionLost,
   isLocalResourceError,
   isUpstreamFault,
   upstreamError,
@@ -91,26 +90,10 @@ describe('the response to an upstream error', () => {
     expect(JSON.stringify(cause)).not.toContain('Rex');
   });
 
-  test('is an existing GatewayError, unchanged', () => {
-    const original = new GatewayError('payload_too_large');
-    expect(upstreamError(original, { safe: false })).toBe(original);
-  });
-
   test('is 503 if all addresses of the upstream refuse the connection', () => {
     const allRefused = new AggregateError([errorWithCode('ECONNREFUSED'), errorWithCode('ECONNREFUSED')]);
     expect(upstreamError(allRefused, { safe: true })).toMatchObject({ code: 'upstream_unavailable' });
   });
-});
-
-test.each([
-  ['UND_ERR_SOCKET', true],
-  ['ECONNRESET', true],
-  ['EPIPE', true],
-  ['ECONNREFUSED', false],
-  ['UND_ERR_HEADERS_TIMEOUT', false],
-  ['UND_ERR_ABORTED', false],
-])('%s means that the connection was lost: %s', (code, lost) => {
-  expect(isConnectionLost(errorWithCode(code))).toBe(lost);
 });
 
 test.each([

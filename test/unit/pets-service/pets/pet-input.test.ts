@@ -92,16 +92,6 @@ test('all invalid fields are reported together', () => {
 });
 
 describe('a query', () => {
-  test('without parameters returns the first 20 pets of any status', () => {
-    expect(parsePetsQuery({})).toEqual({ limit: 20, status: undefined, afterId: undefined });
-  });
-
-  test('reads all its parameters and ignores others', () => {
-    expect(
-      parsePetsQuery({ limit: '5', status: 'sold', cursor: formatCursor(7n), offset: '3', sort: ['a', 'b'] }),
-    ).toEqual({ limit: 5, status: 'sold', afterId: 7n });
-  });
-
   test.each('0,101,-1,1.5,1e1,05,+5, 5,5 ,5\n,ten,,999999999999999999999'.split(','))(
     'is refused with the limit %j',
     (limit) => {

@@ -122,15 +122,6 @@ test.each(paths)('%s contains no script, style or handler that its policy would 
   );
 });
 
-test('a file never changes at its address, and one of another version is not cached for good', async () => {
-  const style = addressesOf(textAt('/docs')).find((address) => address.endsWith('.css')) ?? '';
-  expect(docs.findAsset(style)?.headers['Cache-Control']).toBe('public, max-age=31536000, immutable');
-  const [, , , version = ''] = style.split('/');
-  const other = docs.findAsset(style.replace(version, 'AAAAAAAAAAAAAAAA'));
-  expect(await other?.text).toBe(await docs.findAsset(style)?.text);
-  expect(other?.headers['Cache-Control']).toBe('no-cache');
-});
-
 test.each(
   (
     '/docs/ /Docs /docs/guide.md /docs/assets/x/tsconfig.json /docs/assets/x/main.ts ' +
@@ -139,12 +130,4 @@ test.each(
 )('%s is neither a page nor a route', (path) => {
   expect(docs.find(path) ?? docs.findAsset(path)).toBeUndefined();
   expect(docs.match(path)).toBeUndefined();
-});
-
-test('the image contains the Markdown of the pages', () => {
-  const ignored = readFileSync(new URL('../../../../../.dockerignore', import.meta.url), 'utf8').split('\n');
-  expect(ignored.indexOf('!gateway/faces/docs/guide.md')).toBeGreaterThan(ignored.indexOf('**/*.md'));
-  expect(ignored.indexOf('!gateway/faces/docs/generic-guide.md')).toBeGreaterThan(ignored.indexOf('**/*.md'));
-  expect(ignored.indexOf('!gateway/CHANGELOG.md')).toBeGreaterThan(ignored.indexOf('**/*.md'));
-  expect(ignored.indexOf('!gateway/CLIENTS.md')).toBeGreaterThan(ignored.indexOf('**/*.md'));
 });

@@ -15,9 +15,3 @@ test('a heading has an anchor: its text, or the code that it begins with', () =>
     { id: 'not_found', level: 3, text: 'not_found (404)' },
   ]);
 });
-
-test('code is shown as it is', () => {
-  expect(renderMarkdown('```ts\nif (a < b && c > d) {}\n```').text).toContain(
-    '<pre tabindex="0"><code>if (a &lt; b &amp;&amp; c &gt; d) {}</code></pre>',
-  );
-});

@@ -65,22 +65,3 @@ test('the words of JSON become those of Python, outside of strings', () => {
   expect(code).toContain('"b": True');
   expect(code).toContain('"c": "null and true"');
 });
-
-test('a reference to nothing is an error that names it', () => {
-  const document = {
-    info: { title: 'An API', version: '1.0.0' },
-    paths: {
-      '/things': {
-        get: {
-          operationId: 'list',
-          summary: 'List',
-          responses: { 200: { $ref: '#/components/responses/None' } },
-        },
-      },
-    },
-    components: { responses: {} },
-  };
-  expect(() => readApiDocument(JSON.stringify(document), '/v1')).toThrow(
-    'the API description has nothing at #/components/responses/None',
-  );
-});

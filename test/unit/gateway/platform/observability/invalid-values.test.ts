@@ -32,20 +32,6 @@ test('each change of a value is reported once, however often it is read: invalid
   expect(gauge).toEqual([0, 1, 2, 0, 1].map((count) => [key, count]));
 });
 
-test('the same issue of two values is reported for both, and what is in force instead is logged', () => {
-  const enforced = { minute: 300, day: 10_000 };
-  invalidValues.report(key, ['is not a hash']);
-  invalidValues.report('gw:ban-policy', ['is not a hash'], { enforced, source: 'default' });
-  expect(gauge.at(-1)).toEqual(['gw:ban-policy', 1]);
-  expect(lines).toMatchObject([
-    { key },
-    {
-      enforced,
-      msg: 'Redis value is invalid, and no running gateway has another one; the built-in default is in force',
-    },
-  ]);
-});
-
 test('the records of keys share a label, which tells no hash of a key', () => {
   invalidValues.report('gw:key:{cus_1}:abc', ['Redis has lost a change']);
   invalidValues.report('gw:key:{cus_2}:def', ['Redis has lost a change']);

@@ -131,23 +131,6 @@ describe('an open gate', () => {
 });
 
 describe('before the gate opens', () => {
-  test('steps run one after the other, while the gate is still shut', async () => {
-    const { gate, changes } = createGate();
-    const seen: string[] = [];
-    gate.beforeOpening(async () => {
-      await new Promise<void>((resolve) => {
-        setTimeout(resolve, 30);
-      });
-      seen.push(`first, open ${gate.open}`);
-    });
-    gate.beforeOpening(() => {
-      seen.push(`second, open ${gate.open}, told ${changes.length}`);
-      return Promise.resolve();
-    });
-    await waitUntilOpen(gate);
-    expect(seen).toEqual(['first, open false', 'second, open false, told 0']);
-  });
-
   test('steps run again after each outage', async () => {
     const { gate, redis, changes } = createGate();
     let runs = 0;
@@ -175,21 +158,4 @@ describe('before the gate opens', () => {
     expect(attempts).toBe(3);
     expect(changes).toEqual([true]);
   });
-});
-
-test('a gate has timers only while it is shut or a command waits', async () => {
-  const { gate, redis } = createGate();
-  expect(vi.getTimerCount()).toBe(1);
-  await vi.advanceTimersByTimeAsync(200);
-  expect(gate.open).toBe(true);
-  expect(vi.getTimerCount()).toBe(0);
-
-  redis.connected = false;
-  const outcome = gate.send(neverReply).catch((error: unknown) => error);
-  expect(vi.getTimerCount()).toBe(1);
-  await vi.advanceTimersByTimeAsync(200);
-  expect(await outcome).toBeInstanceOf(RedisUnavailable);
-  // The one that probes is left.
-  expect(gate.open).toBe(false);
-  expect(vi.getTimerCount()).toBe(1);
 });
