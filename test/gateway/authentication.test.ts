@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { createApiKeyCache, type ApiKeyCache, type Caller } from '../../gateway/keys/api-key-cache.ts';
 import { generateApiKey } from '../../gateway/keys/api-key-format.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { send, type ClientResponse } from '../support/http/http.ts';
@@ -7,7 +6,6 @@ import { openRawConnection, statusesOf } from '../support/http/raw-connection.ts
 import { clockAhead } from '../support/kits/fake-time.ts';
 import { startGatewayKit } from '../support/kits/gateway-kit.ts';
 import { keyIssuer } from '../support/kits/keys.ts';
-import { startRedisState } from '../support/kits/redis-state.ts';
 import { startGateway } from '../support/kits/service.ts';
 import { shared } from '../support/kits/shared.ts';
 
@@ -32,27 +30,6 @@ describe('authentication', () => {
     expect(response.header('RateLimit-Policy')).toBe('"ip";q=60;w=60');
     expect(response.header('RateLimit')).toBe('"ip";r=59;t=60');
   }
-
-  test('a key is not cached before its plan is loaded', async () => {
-    const { keyHash } = await kit.issue();
-    const state = startRedisState(kit.server.url);
-    try {
-      expect(await state.waitUntilOpen(5000)).toBe(true);
-      const cachedBeforeLoad: (Caller | undefined)[] = [];
-      const { limitsOf } = state.plans;
-      const ensureLoaded = () => Promise.resolve(void cachedBeforeLoad.push(apiKeys.getCached(keyHash)));
-      const apiKeys: ApiKeyCache = createApiKeyCache({
-        ...state,
-        plans: { limitsOf, ensureLoaded },
-        now: Date.now,
-      });
-      expect(await apiKeys.find(keyHash)).toMatchObject({ outcome: 'valid', caller: { keyHash } });
-      expect(cachedBeforeLoad).toEqual([undefined]);
-      expect(apiKeys.getCached(keyHash)).toMatchObject({ keyHash });
-    } finally {
-      await state.close();
-    }
-  });
 
   test('a request without a key gets missing_api_key', async () => {
     expectRefusal(await pets(), 'missing_api_key');

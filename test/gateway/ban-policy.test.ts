@@ -12,21 +12,13 @@ import {
 } from '../support/checks/simulated-clients.ts';
 import { connectRedis } from '../support/kits/keys.ts';
 import { shared } from '../support/kits/shared.ts';
+import { seededRandom } from '../support/seeded-random.ts';
 import { startRedisServer } from '../support/stores/redis-server.ts';
 
 const minutes = 60_000;
 const fleet = (size: number, create: () => Client) => Array.from({ length: size }, create);
 const count = (observed: Observed[], outcome: Observed['outcome']) =>
   observed.filter((request) => request.outcome === outcome).length;
-
-/** Random numbers from 0 to 1 that are the same in every run. */
-function seededRandom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state * 1_664_525 + 1_013_904_223) % 2 ** 32;
-    return state / 2 ** 32;
-  };
-}
 
 /** A wait to the end of a ban. Times of the simulation are exact to a millisecond; a response takes longer on its way. */
 const untilEnd = (remainingMs: number) => remainingMs + 10;

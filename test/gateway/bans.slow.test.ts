@@ -88,16 +88,4 @@ describe('strikes and the ban policy', { tags: ['redis-server'] }, () => {
     await pets(key);
     expect(await strikesOf({ customerId, keyHash })).toBe('1');
   });
-
-  test('what Redis keeps of a key is small and expires', async () => {
-    const issued = await exhaustedKey();
-    await pets(issued.key);
-    const strikesKey = redisKeys.strikes(issued);
-    // The grace period, and the window of the strikes after it.
-    expect(await redis.pttl(strikesKey)).toBeLessThanOrEqual(10_000 + 60_000);
-    expect(await redis.pttl(strikesKey)).toBeGreaterThan(0);
-    await provokeBan(issued);
-    expect(await redis.pttl(strikesKey)).toBeLessThanOrEqual(60_000 + 86_400_000);
-    expect(await redis.memory('USAGE', strikesKey)).toBeLessThan(400);
-  });
 });

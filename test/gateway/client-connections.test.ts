@@ -50,11 +50,8 @@ describe('a connection on which Upgrade was sent', () => {
 
   test.each<[string, () => string, number]>([
     ['a request with a key', () => get('/v1/pets', authorized() + upgrade), 200],
-    ['a request for usage', () => get('/v1/usage', authorized() + upgrade), 200],
     ['a request without a key', () => get('/v1/pets', upgrade), 401],
     ['a request to an unknown path', () => get('/v1/nothing', authorized() + upgrade), 404],
-    ['a request outside the API', () => get('/nothing', upgrade), 404],
-    ['the description', () => get('/openapi.json', upgrade), 200],
     ['OPTIONS', () => get('/v1/pets', upgrade).replace('GET', 'OPTIONS'), 204],
     [
       'HTTP/1.0 with keep-alive',
@@ -124,20 +121,6 @@ describe('a client that ends its side after its request', () => {
     expect(await connection.responses).toEqual([]);
     const { text } = await send(`${kit.gateway.adminUrl}/metrics`);
     expect(text).toMatch(/^gateway_requests_total\{.*status="aborted".*\} 1$/m);
-  });
-
-  test('gets its response without a key', async () => {
-    const connection = openRawConnection(kit.gateway.port);
-    connection.write(get('/v1/pets', ''));
-    connection.end();
-    expect(statusesOf(await connection.responses)).toEqual([401]);
-  });
-
-  test('gets 400 if it ended within the request', async () => {
-    const connection = openRawConnection(kit.gateway.port);
-    connection.write('GET /v1/pets HTTP/1.1\r\nHost:');
-    connection.end();
-    expect(statusesOf(await connection.responses)).toEqual([400]);
   });
 });
 

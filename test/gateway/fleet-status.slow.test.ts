@@ -1,9 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { readFleetStatus } from '../../gateway/control/status/fleet-status.ts';
 import type { LiveState } from '../../gateway/control/status/live-state.ts';
-import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { startGatewayFleet } from '../support/kits/gateway-fleet.ts';
-import { openLive, problemTitles, signIn, type LiveConsole } from '../support/kits/live-kit.ts';
+import { openLive, problemTitles, type LiveConsole } from '../support/kits/live-kit.ts';
 import { startGateway } from '../support/kits/service.ts';
 import { shared } from '../support/kits/shared.ts';
 import { startRedisServer } from '../support/stores/redis-server.ts';
@@ -117,26 +115,6 @@ describe('the state of a fleet of two gateways, one with two workers', { tags: [
     await allSee(({ gateways }) => expect(gateways).toHaveLength(3));
     await third.stop();
     await allSee(expectWhole);
-  });
-
-  test('survives what people and other releases write into its key', async () => {
-    await fleet.redis.hset(redisKeys.processStatuses, 'edited', '{"at":1}', 'other', 'no JSON');
-    await allSee(expectWhole);
-    await fleet.redis.del(redisKeys.processStatuses);
-    await fleet.redis.set(redisKeys.processStatuses, 'edited');
-    const [gateway] = fleet.gateways;
-    if (gateway === undefined) throw new Error('no gateway');
-    const api = await signIn(fleet.redis, gateway);
-    await expect
-      .poll(async () => (await api.send('GET', '/api/live')).body)
-      .toMatchObject({
-        code: 'service_unavailable',
-        message: expect.stringMatching(/^gw:status holds a value of another type/) as string,
-      });
-    await fleet.redis.del(redisKeys.processStatuses);
-    await allSee(expectWhole);
-    const status = await readFleetStatus({ redis: fleet.redis, now: () => Date.now() });
-    expect(status.gateways).toHaveLength(2);
   });
 });
 

@@ -1,13 +1,8 @@
-import { readFile } from 'node:fs/promises';
 import { request } from 'node:http';
-import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { send } from '../support/http/http.ts';
 import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
-import { startPetsService } from '../support/kits/service.ts';
 import { shared } from '../support/kits/shared.ts';
-import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
-import { anyDatabase } from '../support/stores/stores.ts';
 import { startTraceCollector } from '../support/stores/trace-collector.ts';
 
 const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
@@ -149,33 +144,5 @@ describe('the export of traces', () => {
     await served(kit);
     expect(await kit.gateway.stop()).toBe(0);
     expect(kit.gateway.output()).toContain('the collector did not take the last spans in time');
-  });
-
-  test('loads OpenTelemetry only if an exporter is configured', async () => {
-    await using directory = await temporaryDirectory();
-    const recorder = new URL('../support/checks/record-modules.ts', import.meta.url).href;
-    const record = (name: string) => ({
-      NODE_OPTIONS: `--import ${recorder}`,
-      RECORDED_MODULES: join(directory.path, name),
-    });
-    const packages = async (name: string) => {
-      const urls = (await readFile(join(directory.path, name), 'utf8')).trim().split('\n');
-      return new Set(urls.map((url) => /@opentelemetry\/[^/]+/.exec(url)?.[0]));
-    };
-    await using stack = new AsyncDisposableStack();
-    const [off, on, pets] = await Promise.all([
-      startGatewayKit({ ...record('off'), OTEL_SERVICE_NAME: 'unused' }),
-      startGatewayKit({ ...record('on'), OTEL_TRACES_EXPORTER: 'otlp' }),
-      startPetsService({
-        ...record('pets'),
-        DATA_DIR: join(directory.path, 'data'),
-        ...(await anyDatabase()),
-      }),
-    ]);
-    for (const service of [off, on, pets]) stack.use(service);
-    await served(off);
-    // The metrics library requires it itself.
-    for (const name of ['off', 'pets']) expect(await packages(name)).toEqual(new Set(['@opentelemetry/api']));
-    expect(await packages('on')).toContain('@opentelemetry/sdk-trace');
   });
 });

@@ -57,19 +57,4 @@ describe('reports of traffic', () => {
     const points = await readTraffic({ redis, now: () => Date.now() + minuteMs + 7000 });
     expect(points.flatMap(({ byStatus }) => byStatus['2xx'] ?? [])).toEqual([4, 3]);
   });
-
-  test('that Redis refuses are logged once, and not sent again', { tags: ['redis-server'] }, async () => {
-    const { metrics, reporter, lines } = startProcess();
-    await redis.call('ACL', 'SETUSER', 'default', '-hincrby');
-    for (let round = 0; round < 2; round += 1) {
-      serve(metrics, 1);
-      await reporter.close();
-    }
-    await redis.call('ACL', 'SETUSER', 'default', '+hincrby');
-    serve(metrics, 1);
-    await reporter.close();
-    expect(await recordedCounts(redis)).toEqual({ '2xx:free': 1 });
-    expect(lines).toHaveLength(1);
-    expect(lines[0]).toContain('Redis refuses the record of traffic');
-  });
 });

@@ -1,6 +1,5 @@
 import { writeFile } from 'node:fs/promises';
 import { createServer, type RequestListener, type Server } from 'node:http';
-import { connect } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { WebSocket, WebSocketServer, type ClientOptions } from 'ws';
@@ -132,11 +131,6 @@ describe('a service with upgrade: true', () => {
     });
   });
 
-  test('may respond with a large page instead, to a client that takes its time', async () => {
-    const { status, text } = await refused(open('/live/large'));
-    expect([status, text.length]).toEqual([200, 30 * megabyte]);
-  });
-
   test('that is silent or dead gets an Error body as for any request', async () => {
     expect(await refused(open('/live/silent'))).toMatchObject({
       status: 504,
@@ -169,18 +163,6 @@ describe('a service with upgrade: true', () => {
     );
     expect(statuses).toEqual([418, 418, 400, 418]);
     expect(headers['upgrade']).toBeUndefined();
-  });
-
-  test('gets one that follows another request on the connection', async () => {
-    const bytes =
-      `GET /live/a HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n\r\n` +
-      `GET /live/end HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: x3JJHMbDL1EzLkh9GBhXDw==\r\nSec-WebSocket-Version: 13\r\n\r\n`;
-    const socket = connect(gateway.port, '127.0.0.1');
-    onTestFinished(() => void socket.destroy());
-    let received = '';
-    socket.on('data', (chunk) => (received += chunk.toString('latin1')));
-    socket.write(bytes);
-    await expect.poll(() => received).toMatch(/^HTTP\/1\.1 418 [^]*HTTP\/1\.1 101 [^]*bye$/);
   });
 
   test('loses those of a key that is revoked or banned', async () => {

@@ -430,10 +430,7 @@ export const asvs5: Standard = {
     [
       '16.5.3',
       'a failure opens nothing',
-      [
-        'faults/redis-outage.slow: a key that expires during the outage is refused',
-        'gateway/authentication: a key is not cached before its plan is loaded',
-      ],
+      ['faults/redis-outage.slow: a key that expires during the outage is refused'],
     ],
     ['17', 'WebRTC', { doesNotApply: 'there is none' }],
   ],

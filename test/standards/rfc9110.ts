@@ -42,14 +42,14 @@ export const rfc9110: Standard = {
       'a request has one valid Host',
       [
         `${edge}: %s is refused with the rate limit headers of the key`,
-        'gateway/public-address: the Host %s is refused',
+        'unit/gateway/platform/http/public-address: addresses stay relative for the Host %j',
       ],
     ],
     [
       '7.6.1',
       'an intermediary drops Connection, and what it names',
       [
-        `${headers}: has no header that Connection names, in any case and in several fields`,
+        "unit/gateway/platform/http/http.properties: receives the gateway's headers once, no hop-by-hop header, and one framing",
         'unit/gateway/platform/http/http.properties: the client receives the headers of the upstream, unchanged, and none that is reserved or that Connection names',
       ],
     ],
