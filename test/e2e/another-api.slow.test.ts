@@ -198,15 +198,6 @@ describe('an API of parcels and boxes', { timeout: 60_000 }, () => {
     await expectHelp(unavailable);
   });
 
-  test('its metrics and its log say nothing of pets', async () => {
-    const { text } = await send(`${gateway.adminUrl}/metrics`);
-    expect(text).toContain('route="/depot/boxes/{size}"');
-    expect(text).toMatch(/service="parcels"/);
-    // Paths that clients made up are not in metrics.
-    expectNoPets(text, '/metrics');
-    expect(gateway.output()).toContain('"route":"/depot/boxes/{size}"');
-  });
-
   test(
     'its console has its name, its portal the title and color of the file, and neither says anything of pets',
     { tags: ['chromium'] },

@@ -5,7 +5,6 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { serviceSettings } from '../../gateway/platform/runtime/service-settings.ts';
 import { composeFile, composeService } from '../support/containers/compose-file.ts';
-import { imageCommand } from '../support/containers/dockerfile.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 
 /*
@@ -133,20 +132,6 @@ describe('docker-compose.yml', () => {
     expect(internal.map(([name]) => name)).toEqual(['redis', 'pets', 'database']);
   });
 
-  test('starts each service after what it needs, and checks the health of those that go on running', () => {
-    expect(Object.fromEntries(names.map((name) => [name, composeService(name).depends_on ?? {}]))).toEqual({
-      redis: {},
-      postgres: {},
-      migration: { postgres: { condition: 'service_healthy' } },
-      gateway: { redis: { condition: 'service_healthy' } },
-      'pets-service': { migration: { condition: 'service_completed_successfully' } },
-    });
-    const unchecked = names.filter((name) => composeService(name).healthcheck === undefined);
-    expect(unchecked).toEqual(['migration']);
-    // A check that starts Node costs fifty times the CPU time.
-    expect(names.flatMap((name) => composeService(name).healthcheck?.test ?? [])).not.toContain('node');
-  });
-
   test('lets a service finish its requests before it is killed', async () => {
     const { SHUTDOWN_DELAY_MS: delay, SHUTDOWN_TIMEOUT_MS: timeout } = serviceSettings;
     const drainMs = delay.parse(undefined) + timeout.parse(undefined);
@@ -172,19 +157,4 @@ describe('docker-compose.yml', () => {
     for (const name of ['redis', 'postgres'])
       expect(composeService(name).image).toMatch(/^\$\{[A-Z]+_IMAGE:-\w+:\d+\.\d+[\d.]*-alpine\}$/);
   });
-});
-
-describe('the images', () => {
-  test.each(['gateway', 'pets-service'])(
-    '%s has a new space of its own size in a small container',
-    async (name) => {
-      const [program, ...options] = await imageCommand(join(root, name, 'Dockerfile'));
-      expect(program).toBe('node');
-      expect(options).toContain('--max-semi-space-size=32');
-      const { status } = spawnSync(process.execPath, [...options.slice(0, -1), '--version']);
-      expect(status).toBe(0);
-      // The command of the image is used.
-      expect(composeService(name).command).toBeUndefined();
-    },
-  );
 });

@@ -1,6 +1,5 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
-import { send } from '../support/http/http.ts';
 import { startBothServices } from '../support/kits/both-services.ts';
 import { expectClean, seriousBarriers, startBrowser, type TestBrowser } from '../support/kits/browser.ts';
 import { shared } from '../support/kits/shared.ts';
@@ -76,14 +75,6 @@ describe('the documentation in a browser', { tags: ['chromium'] }, () => {
     expectClean(opened, services.gateway.url);
   });
 
-  test('an error leads to its code on the page', async () => {
-    const refused = await send(`${services.gateway.url}/v1/pets/4711`, { key: services.key });
-    const [, address = ''] = /<([^<>]+)>; rel="help"/.exec(refused.header('Link') ?? '') ?? [];
-    const { page } = await browser.open(new URL(address, services.gateway.url).href);
-    expect(await page.locator(':target').textContent()).toBe('pet_not_found (404)');
-    expect(await page.locator(':target').isVisible()).toBe(true);
-  });
-
   test('with a key, requests are sent and 64-bit ids shown exactly', async () => {
     const opened = await open('/docs/reference');
     const { page } = opened;
@@ -117,27 +108,6 @@ describe('the documentation in a browser', { tags: ['chromium'] }, () => {
     expect(await other.evaluate('sessionStorage.length + document.cookie.length')).toBe(0);
     await page.getByLabel('API key').fill('');
     expect(await page.evaluate('sessionStorage.length')).toBe(0);
-  });
-
-  test('without a key, nothing is sent', async () => {
-    const { page, requests } = await open('/docs/reference');
-    const list = operation(page, 'List all animals');
-    await list.getByText('Try it').click();
-    await list.getByRole('button', { name: 'Send' }).click();
-    await list.getByText('Enter an API key first').waitFor();
-    expect(await page.evaluate('document.activeElement.id')).toBe('api-key');
-    expect(requests.filter((url) => url.includes('/v1/'))).toEqual([]);
-  });
-
-  test('a language chosen by keyboard is chosen for all samples, and on the next visit', async () => {
-    const { page } = await open('/docs/reference');
-    await operation(page, 'List all animals').getByLabel('Language of the sample').focus();
-    await page.keyboard.type('Python');
-    await page.reload();
-    for (const id of ['List all animals', 'Add an animal', 'Get an animal', 'Get the plan']) {
-      const shown = operation(page, id).locator('[data-language]').filter({ visible: true });
-      expect(await shown.allTextContents()).toEqual([expect.stringContaining('import requests')]);
-    }
   });
 
   test('the keyboard alone suffices: skip link, key, try it, send', async () => {

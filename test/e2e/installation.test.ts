@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { cp, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { cp, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -76,33 +76,4 @@ describe('npm start on an incomplete installation prints one line', () => {
       );
     },
   );
-});
-
-test('what Node has compiled is kept for the next start, and for the processes that a program starts', async () => {
-  const kept = join(directory.path, 'node_modules', '.cache', 'animal-store');
-  await mkdir(join(directory.path, 'node_modules'), { recursive: true });
-  const program = `const { getCompileCacheDir } = require('node:module');
-    console.error(getCompileCacheDir() + '\\n' + process.env.NODE_COMPILE_CACHE);`;
-  await writeFile(join(directory.path, 'gateway', 'where.cjs'), program);
-  const { stderr } = await start(process.execPath, 'gateway/where.cjs');
-  const [used = '', ofOthers] = stderr.trim().split('\n');
-  expect(used.startsWith(`${kept}/`)).toBe(true);
-  expect(ofOthers).toBe(kept);
-  expect(await readdir(used)).not.toEqual([]);
-});
-
-test('each script and unit that runs a program loads the check first', async () => {
-  const { scripts } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as {
-    scripts: Record<string, string>;
-  };
-  for (const name of ['start', 'start:gateway', 'start:pets', 'migrate', 'ops'])
-    expect(scripts[name]).toMatch(new RegExp(`^node ${check}(--disable-warning=\\S+ )?[\\w/-]+\\.ts$`));
-  expect(scripts['predev']).toBe('node gateway/deploy/demo/check-installation.cjs');
-  for (const unit of [
-    'gateway/deploy/systemd/animal-store-gateway',
-    'pets-service/systemd/animal-store-pets',
-  ])
-    expect(await readFile(join(root, `${unit}.service`), 'utf8')).toContain(
-      `ExecStart=/usr/bin/node ${check}`,
-    );
 });

@@ -2,8 +2,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import jwt from 'jsonwebtoken';
-import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { codeBlock } from '../support/code-block.ts';
 import { postJson, send } from '../support/http/http.ts';
 import { startBothServices } from '../support/kits/both-services.ts';
@@ -103,28 +102,6 @@ describe('two internal services with keys of their own', () => {
 });
 
 describe('the example client', () => {
-  const tokensOf = (seen: { headers: { authorization?: string | undefined } }[]) =>
-    seen.map(({ headers }) => headers.authorization?.slice('Bearer '.length) ?? '');
-
-  test('uses a token until a minute before it expires, and then signs another one', async () => {
-    await using upstream = await startUpstream();
-    let nowMs = Date.now();
-    vi.useFakeTimers({ toFake: ['Date'] });
-    onTestFinished(() => void vi.useRealTimers());
-    const callPets = clientOf(upstream.url, 'billing');
-    for (const passMs of [0, 239_000, 2000]) {
-      nowMs += passMs;
-      vi.setSystemTime(nowMs);
-      await callPets('/v1/pets');
-    }
-    const [first = '', second, third = ''] = tokensOf(upstream.seen);
-    expect(second).toBe(first);
-    expect(third).not.toBe(first);
-    const { iat, exp, ...claims } = jwt.decode(third) as { iat: number; exp: number };
-    expect(claims).toEqual({ iss: 'billing', sub: 'billing', aud: 'pets-service' });
-    expect([iat, exp - iat]).toEqual([Math.floor(nowMs / 1000), 300]);
-  });
-
   test('retries what the service says can be retried, and a lost connection if that is safe', async () => {
     await using upstream = await startUpstream();
     upstream.response = (req, res) => {

@@ -323,35 +323,6 @@ describe('both services', { tags: ['kubectl'] }, () => {
     });
   });
 
-  test.each(['gateway', 'pets-service'])(
-    '%s is spread over three zones, and has room for one less',
-    (name) => {
-      const keys = (zone: string) =>
-        workloadOf(`${folderOf(name)}/${zone}`).spec.template.spec.topologySpreadConstraints.map(
-          ({ topologyKey }) => topologyKey,
-        );
-      expect(keys('one-zone')).toEqual(['kubernetes.io/hostname']);
-      expect(keys('three-zones').toSorted()).toEqual([
-        'kubernetes.io/hostname',
-        'topology.kubernetes.io/zone',
-      ]);
-      const scaler = (zone: string) =>
-        find(objectsOf(`${folderOf(name)}/${zone}`), 'HorizontalPodAutoscaler');
-      expect(scaler('three-zones').spec.minReplicas).toBe(3);
-      const utilization = (zone: string) =>
-        Number(/"averageUtilization":(\d+)/.exec(JSON.stringify(scaler(zone)))?.[1]);
-      expect(utilization('three-zones') * 3).toBeLessThanOrEqual(utilization('one-zone') * 2);
-    },
-  );
-
-  test.each(zones)('leave PostgreSQL connections in %s, during a rollout too', (zone) => {
-    const objects = objectsOf(`pets-service/kubernetes/${zone}`);
-    const { maxReplicas } = find(objects, 'HorizontalPodAutoscaler').spec;
-    // The default of max_connections, less those that it reserves for superusers.
-    const connections = 100 - 3;
-    expect((maxReplicas + 1) * loadPetsConfig({}).DATABASE_POOL_SIZE).toBeLessThanOrEqual(connections);
-  });
-
   test('the migration runs the image of the service, as another role, before it', async () => {
     const path = 'pets-service/kubernetes/migration';
     const migration = containerOf(path);

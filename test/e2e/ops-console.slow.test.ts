@@ -1,7 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import { findConsoleOrigins } from '../../gateway/control/access/console-codes.ts';
-import { readProcessStatuses } from '../../gateway/platform/redis/process-statuses.ts';
-import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { signInWith } from '../support/kits/console-kit.ts';
 import { startOpsKit } from '../support/kits/ops-kit.ts';
 import { runOps, startGateway } from '../support/kits/service.ts';
@@ -65,21 +63,6 @@ describe('ops console', () => {
     expect((await api.send('GET', '/api/session')).status).toBe(200);
     await other.stop();
     await consolesToBe(1);
-  });
-
-  test('a console of this machine comes first, and one that was killed or edited is none', async () => {
-    await consolesToBe(1);
-    const [own] = await readProcessStatuses(kit.redis);
-    const consoles = { near: 'http://a.example', gone: 'http://b.example', edited: 'javascript:x' };
-    for (const [id, consoleOrigin] of Object.entries(consoles)) {
-      const gateway = { ...own?.gateway, host: 'elsewhere', consoleOrigin };
-      const at = Date.now() - (id === 'gone' ? 31_000 : 0);
-      await kit.redis.hset(redisKeys.processStatuses, id, JSON.stringify({ ...own, at, gateway }));
-    }
-    const { link, otherConsoles } = await makeLink();
-    expect(new URL(link).origin).toBe(kit.gateway.adminUrl.replace('127.0.0.1', 'localhost'));
-    expect(otherConsoles).toEqual([consoles.near]);
-    await kit.redis.hdel(redisKeys.processStatuses, ...Object.keys(consoles));
   });
 
   test('uses ADMIN_URL, of the gateway or its own', async () => {

@@ -104,27 +104,6 @@ describe('the life cycle of keys', () => {
       expect(await to.json('customers', 'list')).toHaveLength(3);
     });
 
-    test('keep separators of lines in a name, and refuse what is no UTF-8', async () => {
-      const { id, customerId, keyHash } = await kit.issue({ name: 'Original' });
-      const name = 'caf\u00e9\u2028and\u2029more';
-      await kit.redis.hset(redisKeys.apiKey({ customerId, keyHash }), 'name', name);
-      const { stdout } = await kit.run('keys', 'export');
-      const exported = stdout.split('\n').find((line) => line.includes(id)) ?? '';
-      expect(exported).toContain(name);
-      await using other = await startAnyRedis();
-      const run = (...args: string[]) => runOps(args, { REDIS_URL: other.url });
-      const latin1 = await run('keys', 'import', await writeInput(Buffer.from(exported, 'latin1')));
-      expect([latin1.code, latin1.stderr]).toEqual([
-        2,
-        expect.stringMatching(/line \d+ is not UTF-8: save the file with this encoding/),
-      ]);
-      expect(await other.redis.keys('gw:key*')).toEqual([]);
-      const file = await writeInput(`${exported}\r\n`);
-      expect(await run('keys', 'import', file)).toMatchObject({ code: 0, stderr: '' });
-      const shown = await run('keys', 'show', id, '--json');
-      expect(JSON.parse(shown.stdout)).toMatchObject({ name });
-    });
-
     test('report an invalid line and import nothing', async () => {
       const validRecord = {
         sha256: 'a'.repeat(64),
@@ -148,23 +127,15 @@ describe('the life cycle of keys', () => {
       const invalidLines: [object | string, RegExp][] = [
         ['{', /line 2 is not JSON/],
         [{ ...validRecord, sha256: 'abc' }, /line 2: sha256 is not a SHA-256/],
-        [{ ...validRecord, id: 'x/../key_first' }, /line 2: id is not 1 to 100 letters/],
         [{ ...validRecord, minute: 0 }, /line 2: minute /],
-        [{ ...validRecord, minute: '60' }, /line 2: minute /],
-        [{ ...validRecord, expiresAt: 'soon' }, /line 2: expiresAt /],
         [{ ...validRecord, plan: 'nope' }, /line 2: there is no plan named "nope"/],
         [{ ...validRecord, key: 'pets_secret' }, /line 2: .*"key"/],
         [{ ...validRecord, id }, /line 2: key_\w+ is the id of another key in this Redis/],
         [{ ...validRecord, sha256 }, /line 2: the key of key_new has the id key_\w+ in this Redis/],
         [{ ...validRecord, id: 'key_first' }, /line 2: a{64} is in line 1, too/],
         [`${JSON.stringify(ofCustomer)}\n${JSON.stringify(ofCustomer)}`, /line 3: cus_new is in line 2, too/],
-        [{ ...ofCustomer, plan: 'nope' }, /line 2: there is no plan named "nope"/],
         [{ ...ofCustomer, plan: 'enterprise' }, /line 2: an enterprise customer needs a limit of its own/],
-        [{ ...ofCustomer, customerId: 'cus_' }, /line 2: customerId is not cus_ and/],
         [{ ...ofCustomer, customerId: undefined }, /line 2: customerId /],
-        [{ ...ofCustomer, day: 0 }, /line 2: day /],
-        [{ ...ofCustomer, revokedAt: 'x' }, /line 2: .*"revokedAt"/],
-        [{ ...ofCustomer, hint: 'pets_ab12' }, /line 2: .*sha256 /],
       ];
       const before = await snapshot(kit.redis);
       for (const [line, message] of invalidLines) {
@@ -179,37 +150,6 @@ describe('the life cycle of keys', () => {
       }
       expect(await snapshot(kit.redis)).toEqual(before);
     });
-  });
-
-  test('keys list prints every key once, and never scans', { tags: ['redis-server'] }, async () => {
-    const lines = Array.from({ length: 10_000 }, (_, index) => {
-      const number = String(index).padStart(5, '0');
-      const createdAt = new Date(Date.UTC(2026, 0, 1) + index).toISOString();
-      return JSON.stringify({
-        sha256: number.padStart(64, 'f'),
-        id: `key_many${number}`,
-        customerId: `cus_many${number}`,
-        customer: { name: `Many ${index}`, createdAt },
-        name: `Many ${index}`,
-        plan: 'free',
-        hint: 'pets_0ld0…',
-        createdAt,
-        rev: 1,
-      });
-    });
-    await kit.json('keys', 'import', await writeInput(lines.join('\n')));
-    const total = await kit.redis.zcard(redisKeys.apiKeysByCreation);
-    expect(total).toBeGreaterThan(10_000);
-    await kit.server.redis.config('RESETSTAT');
-    const all = await kit.json<ShownKey[]>('keys', 'list');
-    const stats = await kit.server.redis.info('commandstats');
-    expect(stats).not.toMatch(/cmdstat_(scan|keys|hscan|zscan|sscan):/);
-    expect(all).toHaveLength(total);
-    expect(new Set(all.map(({ id }) => id)).size).toBe(total);
-    const { stdout } = await kit.run('keys', 'list');
-    expect(stdout.trimEnd().split('\n')).toHaveLength(total + 1);
-    const { code } = await runScript(headProgram, 'keys list');
-    expect(code).toBe(0);
   });
 
   test('keys issue fails if it cannot print the key, and the audit log has its entry', async () => {
@@ -228,13 +168,5 @@ const closedOutputProgram = `
   import { spawn } from 'node:child_process';
   const child = spawn(process.execPath, process.argv.slice(1), { stdio: ['ignore', 'pipe', 'inherit'] });
   child.stdout.destroy();
-  child.on('exit', (code) => process.exit(code ?? 1));
-`;
-
-/** `ops keys list | head -c 10`: a reader that exits early is not an error. */
-const headProgram = `
-  import { spawn } from 'node:child_process';
-  const child = spawn(process.execPath, process.argv.slice(1), { stdio: ['ignore', 'pipe', 'inherit'] });
-  child.stdout.once('data', () => child.stdout.destroy());
   child.on('exit', (code) => process.exit(code ?? 1));
 `;

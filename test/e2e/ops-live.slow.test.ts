@@ -3,9 +3,8 @@ import { userInfo } from 'node:os';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { listen } from '../support/http/listening.ts';
-import { clockAhead } from '../support/kits/fake-time.ts';
 import { startOpsKit } from '../support/kits/ops-kit.ts';
-import { runOps, runProgram, startGateway } from '../support/kits/service.ts';
+import { runOps } from '../support/kits/service.ts';
 import { shared } from '../support/kits/shared.ts';
 import { startRedisServer } from '../support/stores/redis-server.ts';
 
@@ -61,37 +60,6 @@ describe('operating a running gateway', () => {
       ),
     );
   });
-
-  test("top counts by Redis' clock, whatever that of a gateway says", { tags: ['faketime'] }, async () => {
-    await using ahead = await startGateway({ ...kit.env, ...clockAhead(200) });
-    const { customerId: id, key } = await kit.issue({ plan: 'pro' });
-    await fetch(`${ahead.url}/v1/pets`, { headers: { authorization: `Bearer ${key}` } });
-    await expect
-      .poll(async () => (await kit.json<{ id: string }[]>('top')).some((row) => row.id === id), {
-        timeout: 15_000,
-      })
-      .toBe(true);
-  });
-
-  test(
-    "a key is described by Redis' clock, whatever that of the command says",
-    { tags: ['faketime'] },
-    async () => {
-      const { id } = await kit.issue();
-      await kit.json('keys', 'set', id, '--expires', new Date(Date.now() + 1_800_000).toISOString());
-      const env = { REDIS_URL: kit.server.url, ...clockAhead(3600) };
-      for (const args of [
-        ['show', id],
-        ['set', id, '--name', 'Renamed'],
-      ]) {
-        const { stdout } = await runProgram(
-          ['gateway/faces/command/main.ts', 'keys', ...args, '--json'],
-          env,
-        );
-        expect(JSON.parse(stdout)).toMatchObject({ id, state: 'active' });
-      }
-    },
-  );
 
   describe('bans', () => {
     // Of the tests before, whose bans may go on.
@@ -155,18 +123,6 @@ describe('operating a running gateway', () => {
       await kit.redis.xadd(redisKeys.audit, '*', 'who', '\u{1B}[2Jevil', 'action', 'x', 'target', 'y');
       expect((await kit.run('audit', '--count', '1')).stdout).not.toContain('\u{1B}');
     });
-
-    test('has a bounded length', async () => {
-      const now = Date.now();
-      const pipeline = kit.redis.pipeline();
-      for (let index = 0; index < 100_500; index += 1)
-        pipeline.xadd(redisKeys.audit, `${now + 1000}-${index + 1}`, 'who', 'filler');
-      await pipeline.exec();
-      await kit.json('plans', 'set', 'followed', '--create', '--minute', '2', '--day', '2');
-      expect(await kit.redis.xlen(redisKeys.audit)).toBeLessThan(100_300);
-      const [last] = (await kit.json<AuditEntry[]>('audit', '--count', '1')).slice(-1);
-      expect(last).toMatchObject({ action: 'plans.set' });
-    });
   });
 });
 
@@ -175,12 +131,6 @@ describe(
   { tags: ['redis-server'] },
   () => {
     test.each([
-      {
-        name: 'a server that confirms on the second attempt',
-        replies: ['*2\r\n:0\r\n:0\r\n', '*2\r\n:1\r\n:0\r\n'],
-        code: 0,
-        stderr: /^$/,
-      },
       {
         name: 'a server that never confirms',
         replies: ['*2\r\n:0\r\n:0\r\n'],
@@ -207,12 +157,6 @@ describe(
         code: 0,
         stderr:
           /^ops: warning: the Redis user may not run WAITAOF, so it is unknown whether the change is on disk; see gateway\/platform\/redis\/users\.acl\n$/,
-      },
-      {
-        name: 'an old server without WAITAOF',
-        replies: ["-ERR unknown command 'WAITAOF'\r\n"],
-        code: 0,
-        stderr: /^$/,
       },
     ])('$name', async ({ replies, code, stderr }) => {
       await using server = await startRedisServer();

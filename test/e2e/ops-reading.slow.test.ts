@@ -4,7 +4,7 @@ import { parsePlace, redisKeys, type KeyPlace } from '../../gateway/platform/red
 import { recordSecrets } from '../support/checks/evidence.ts';
 import { contents, forEachConcurrently } from '../support/kits/ops-kit.ts';
 import { runOps, type Ended } from '../support/kits/service.ts';
-import { startRedisProcess, type RedisProcess } from '../support/stores/redis-process.ts';
+import { startRedisProcess } from '../support/stores/redis-process.ts';
 import { startRedisServer, type RedisServer } from '../support/stores/redis-server.ts';
 
 /** Runs the ops command without a gateway, which would seed or repair data. */
@@ -84,51 +84,6 @@ describe('read commands', { tags: ['redis-server'], timeout: 120_000 }, () => {
       expect((await run(...args)).stderr, args.join(' ')).not.toContain('has changed something');
     });
     expect(await contents(server.redis)).toEqual(before);
-  });
-
-  describe('on a Redis that is loading its data', () => {
-    const keys = 1000;
-
-    /** Restarts a Redis with data that takes `loadMs` to load, as after a crash. */
-    async function startLoading(loadMs: number): Promise<RedisProcess> {
-      let delayMicros = 0;
-      const server = await startRedisProcess(() => [
-        '--save',
-        '',
-        '--key-load-delay',
-        String(delayMicros),
-        // Makes Redis serve connections after each loaded key.
-        '--loading-process-events-interval-bytes',
-        '1024',
-        '--rdbcompression',
-        'no',
-      ]);
-      onTestFinished(() => server[Symbol.asyncDispose]());
-      const value = 'x'.repeat(1100);
-      await server.redis.mset(Array.from({ length: keys }, (_, index) => [`test:${index}`, value]).flat());
-      await server.redis.save();
-      await server.kill();
-      delayMicros = (loadMs * 1000) / keys;
-      // Resolves only when the data is loaded.
-      void server.restart().catch(() => {});
-      return server;
-    }
-
-    test('wait until it is loaded', async () => {
-      const server = await startLoading(1500);
-      expect((await opsOn(server)('keys', 'list')).code).toBe(0);
-    });
-
-    test('report it if loading takes long', async () => {
-      const server = await startLoading(20_000);
-      const startedAt = Date.now();
-      expect(await opsOn(server)('keys', 'list')).toEqual({
-        code: 1,
-        stdout: '',
-        stderr: `ops: Redis at 127.0.0.1:${server.port} is loading its data; retry later\n`,
-      });
-      expect(Date.now() - startedAt).toBeGreaterThan(3000);
-    });
   });
 
   test('report on an empty Redis that a gateway will set the defaults', async () => {

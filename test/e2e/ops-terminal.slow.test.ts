@@ -85,19 +85,6 @@ describe('the ops command', { timeout: 120_000 }, () => {
       expect((await kit.run('keys', 'revoke', id)).code).toBe(0);
     });
 
-    test('shows states in colour unless NO_COLOR is set', async () => {
-      const { id } = await kit.issue({ name: 'Shown' });
-      await kit.json('keys', 'revoke', '--yes', id);
-      const shown = async (more: Record<string, string>) => {
-        const typing = { prompt: 'revoked', input: '\u{3}' };
-        const list = [program, 'keys', 'list', '--search', id];
-        return (await typeOnTerminal(list, { ...env(), ...more }, typing)).output;
-      };
-      expect(await shown({})).toContain('\u{1B}[31mrevoked\u{1B}[39m');
-      expect(await shown({ NO_COLOR: '1' })).not.toContain('\u{1B}[31m');
-      expect((await kit.run('keys', 'show', id)).stdout).not.toContain('\u{1B}');
-    });
-
     test('a service logs human-readable lines', async () => {
       const ports = { GATEWAY_PORT: '0', GATEWAY_ADMIN_PORT: '0' };
       // Ctrl-C, which the terminal driver turns into SIGINT.

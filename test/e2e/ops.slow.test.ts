@@ -27,54 +27,32 @@ describe('the ops command', () => {
         ],
         [['keys', 'issue', '--plan', 'free'], /needs --plan and --name/],
         [
-          ['keys', 'issue', '--plan', 'free', '--name', 'x', '--minute', '0'],
-          /'0' is invalid.*whole number from 1/,
-        ],
-        [
           ['keys', 'revoke', id],
           /^ops: Revoke key_\w+ \("Kept", plan free\) for good, from its next request on\? There is no terminal to ask on: give --yes to do it\n$/,
         ],
         [['keys', 'set', id], /nothing to set/],
-        [['plans', 'set', 'gold'], /nothing to set: see ops plans set --help/],
         [
           ['plans', 'set', 'gold', '--create'],
           /there is nothing to set: give --minute N or --hour N or --day N or --month N/,
         ],
-        [['plans', 'apply', '/nowhere.yaml'], /can't read \/nowhere\.yaml/],
         [['plans', 'apply', '/dev/zero'], /\/dev\/zero has more than 262144 bytes/],
         [['keys', 'rotate', id, '--grace', '5'], /'5' is invalid.*duration/],
         [['bans', 'add', id, '--for', '366d', '--reason', 'x'], /365d at most/],
-        [['policy', 'set', '--enabled', 'maybe'], /neither true nor false/],
-        [
-          ['policy', 'set', '--strikes-per-limit', '1001'],
-          /'--strikes-per-limit <n>' .+ It is not a number from 0 to 1000/,
-        ],
-        [['tokens', 'issue', 'billing', '--ttl', '25h'], /a duration such as 15m, 12h or 30d, of 1d at most/],
         [
           ['keys', 'issue', '--customer', customerId, '--plan', 'pro'],
           /plan and limits are those of the customer/,
         ],
         [['keys', 'show', 'nobody'], /there is no API key with the id "nobody"/],
-        [['keys', 'show', 'pets_zzzz'], /no key has the hint pets_zzzz/],
         [['keys', 'list', '--search', 'f'.repeat(64)], /no key with this SHA-256 has a record/],
         [
           ['plans', 'set', 'pro', '--minute', 'none', '--day', 'none'],
           /pro needs a minute limit: it is a plan of the specification/,
         ],
-        [['usage', 'export', '--from', '2026-13-01'], /It has to be a date such as 2026-11-22/],
-        [['usage', 'export', '--from', '2026-11-02', '--to', '2026-11-01'], /from is after to/],
-        [['usage', 'show', 'cus_x', '--days', '401'], /It has to be a whole number from 1 to 400/],
-        [['audit', '--since', '1h', '--until', '2h'], /since is not before until/],
         [
           ['audit', '--action', 'everything'],
           /is the beginning of no action; they begin with api-tokens, bans,/,
         ],
         [['frobnicate'], /unknown command 'frobnicate'; see: ops --help/],
-        [['audit', '-count', '5'], /unknown option '-count'; options begin with two dashes/],
-        [
-          ['keys', 'list', '--state', 'vald'],
-          /'vald' is invalid. It has to be one of valid, suspended, expired/,
-        ],
       ];
       await forEachConcurrently(invalidInputs, async ([args, message]) => {
         const { code, stdout, stderr } = await kit.run(...args, '--json');

@@ -68,18 +68,3 @@ test.each([
     expect([ci.status, ci.stdout]).toEqual([code, `retried tests: ${count} (at most 2 may be)\n${retried}`]);
   },
 );
-
-test('files in which something failed are named to run once more, and count as retried', async () => {
-  const { path, read, run } = await startProject('');
-  const statusOf = (tests: string) => run(tests, path('failed')).status;
-  const steady = "test('t', () => { expect(1).toBe(1); });";
-  expect(statusOf(`beforeAll(() => { throw new Error('not ready'); }); ${steady}`)).toBe(1);
-  expect(statusOf("test('t', () => { expect(1, 'wrong').toBe(2); });")).toBe(1);
-  expect(read('failed')).toBe('flaky.test.js\n');
-  const retried =
-    'retried 1x: flaky.test.js\n  attempt 1: not ready\n' +
-    'retried 1x: flaky.test.js\n  attempt 1: wrong: expected 1 to be 2 // Object.is equality\n';
-  expect(read('retried')).toBe(retried);
-  expect(statusOf(steady)).toBe(0);
-  expect([read('failed'), read('retried')]).toEqual(['', retried]);
-});

@@ -40,10 +40,6 @@ describe.each(units)('$path', ({ path, config }) => {
     expect(verify().stderr).toContain('ProtectEverything');
   });
 
-  test('writes no memory, which holds secrets, to the disk', async () => {
-    expect(await values('LimitCORE')).toEqual(['0']);
-  });
-
   test('leaves little of the machine to the service', { tags: ['systemd'] }, async () => {
     const check = (file: string) => analyze('security', '--offline=true', `--threshold=${maxExposure}`, file);
     expect(check(join(root, path))).toMatchObject({ status: 0, stdout: expect.stringContaining('OK') });

@@ -105,40 +105,6 @@ describe('a trace', { tags: ['postgresql'] }, () => {
     expect(instances.size).toBe(2);
   });
 
-  test('of a retried GET has both attempts, and the pets service continues the second', async () => {
-    let spans: CollectedSpan[] = [];
-    // A probe of the gateway may meet the break in place of the request.
-    await expect
-      .poll(
-        async () => {
-          // One to break, one for where: before the request reaches the pets service.
-          breaks.push(0, 0);
-          const response = await send(`${gateway.url}/v1/pets`, { key: both.key });
-          expect(response.status).toBe(200);
-          await expect.poll(() => rootOf(response)).toBeDefined();
-          const traceId = rootOf(response)?.traceId;
-          spans = collector.spans.filter((span) => span.traceId === traceId);
-          return spans.filter(({ name }) => name === 'GET').length;
-        },
-        { timeout: 10_000 },
-      )
-      .toBe(2);
-    const [first, second] = spans.filter(({ name }) => name === 'GET');
-    expect(first).toMatchObject({ status: { code: errorStatus } });
-    expect(first?.attributes['error.type']).toMatch(/^(?:UND_ERR_SOCKET|ECONNRESET|EPIPE)$/);
-    expect(first?.attributes).not.toHaveProperty(['http.request.resend_count']);
-    expect(second).toMatchObject({
-      status: { code: 0 },
-      attributes: { 'http.request.resend_count': 1, 'http.response.status_code': 200 },
-    });
-    const petsSpan = () =>
-      collector.spans.find(
-        ({ name, parentSpanId }) => name === 'GET /v1/pets' && parentSpanId === second?.spanId,
-      );
-    await expect.poll(() => petsSpan()?.service).toBe('pets-service');
-    expect(find(spans, 'GET /v1/pets').attributes).toMatchObject({ 'http.response.status_code': 200 });
-  });
-
   test('holds no key, no token, no query and no text of a body', async () => {
     const text = 'Unmistakable Name';
     await postJson(`${gateway.url}/v1/pets`, both.key, { name: text, categoryId: 1 });
