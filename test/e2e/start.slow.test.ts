@@ -1,6 +1,7 @@
 import { execFile, spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -11,7 +12,7 @@ import { canConnect } from '../support/http/can-connect.ts';
 import { freePort } from '../support/http/free-port.ts';
 import { send } from '../support/http/http.ts';
 import { signInWith } from '../support/kits/console-kit.ts';
-import { compileCache } from '../support/kits/service.ts';
+import { compileCache, runProgram } from '../support/kits/service.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { startRedisServer } from '../support/stores/redis-server.ts';
 import { anyDatabase, createDatabase } from '../support/stores/stores.ts';
@@ -247,6 +248,19 @@ describe('npm start', { tags: ['curl', 'linux'], timeout: 200_000 }, () => {
     winner?.child.kill('SIGINT');
     expect(await winner?.exited).toEqual([0, null]);
     expect(winner?.stdout).not.toContain('"level":50');
+  });
+
+  test('a port that is in use is reported, and no process is left running', async () => {
+    await using directory = await temporaryDirectory();
+    const settings = { ...(await anyDatabase()), ...(await portSettings()) };
+    const port = Number(settings['PETS_SERVICE_PORT']);
+    const blocker = createServer().listen(port, '127.0.0.1');
+    await once(blocker, 'listening');
+    const { code, stderr } = await runProgram(script.slice(1), { DATA_DIR: directory.path, ...settings });
+    blocker.close();
+    expect(code).toBe(1);
+    expect(stderr).toMatch(new RegExp(`PETS_SERVICE_PORT: .*already in use.*:${port}\n`));
+    expect(servicePids(directory.path)).toEqual([]);
   });
 });
 

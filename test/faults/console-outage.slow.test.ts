@@ -1,10 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { findConsoleOrigins, makeConsoleCode } from '../../gateway/control/access/console-codes.ts';
-import { createConsoleSessions } from '../../gateway/control/access/console-sessions.ts';
+import { makeConsoleCode } from '../../gateway/control/access/console-codes.ts';
 import { signInWith, type ConsoleApi } from '../support/kits/console-kit.ts';
 import { startGatewayKit } from '../support/kits/gateway-kit.ts';
 import { sessionOf } from '../support/kits/keys.ts';
-import { startGateway } from '../support/kits/service.ts';
 import { shared } from '../support/kits/shared.ts';
 
 describe('while Redis is down', { tags: ['redis-server'] }, () => {
@@ -52,25 +50,5 @@ describe('while Redis is down', { tags: ['redis-server'] }, () => {
     await expect.poll(async () => (await unseen.send('GET', '/api/session')).status).toBe(200);
     // The code was not used up by the attempt.
     expect((await (await signInWith(origin, code)).send('GET', '/api/session')).status).toBe(200);
-  });
-
-  test('a gateway that starts then announces its console when Redis is back', async () => {
-    await kit.server.kill();
-    await using late = await startGateway({ ...kit.env });
-    await kit.server.restart();
-    const { port } = new URL(late.adminUrl);
-    await expect
-      .poll(() => findConsoleOrigins({ redis: kit.redis, now: Date.now }, '').catch(() => []))
-      .toContain(`http://localhost:${port}`);
-  });
-
-  test('a session that an operator ends is over for every process, whatever it remembers', async () => {
-    const api = await signIn();
-    expect((await api.send('GET', '/api/session')).status).toBe(200);
-    await createConsoleSessions(session()).endAll();
-    expect((await api.send('GET', '/api/session')).status).toBe(401);
-    await kit.server.kill();
-    await expect.poll(async () => (await api.send('GET', '/api/session')).status).toBe(503);
-    await kit.server.restart();
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { recordChangeCall } from '../../gateway/control/record-change-call.ts';
-import { redisKeys, type CustomerId, type KeyPlace } from '../../gateway/platform/redis/redis-keys.ts';
+import { type CustomerId } from '../../gateway/platform/redis/redis-keys.ts';
 import { send } from '../support/http/http.ts';
 import { startGatewayKit } from '../support/kits/gateway-kit.ts';
 import { keyIssuer } from '../support/kits/keys.ts';
@@ -79,55 +79,5 @@ describe('all keys of a customer', { tags: ['redis-server'] }, () => {
     expect(record).toMatchObject({ customerId, replaces: id, day: dayLimit });
     expect(await outcomes([replacement, further, key])).toEqual(['200', '200', '200']);
     expect(await outcomes([replacement, further, key])).toEqual(Array(3).fill('429 rate_limit_exceeded'));
-  });
-
-  describe('one of which has no record any more', () => {
-    /** Deletes a record with redis-cli, and makes gateways read again. */
-    async function remove(key: KeyPlace): Promise<void> {
-      await kit.redis.del(redisKeys.apiKey(key));
-      await kit.redis.hincrby(redisKeys.customer(key.customerId), 'rev', 1);
-    }
-    /** Loses all that Redis has of a customer and its keys. */
-    async function lose({ customerId, keyHash }: KeyPlace): Promise<void> {
-      const names = [redisKeys.customer(customerId), redisKeys.apiKey({ customerId, keyHash })];
-      await kit.redis.del(...names, redisKeys.customerKeys(customerId));
-      await kit.redis.del(redisKeys.keyCustomer(keyHash));
-    }
-
-    test('and was issued again for another customer is served at once as a key of that one', async () => {
-      const lost = await kit.issue();
-      const [other, further] = [await kit.issue(), await kit.issue()];
-      expect(await outcomes([lost.key, other.key, further.key])).toEqual(['200', '200', '200']);
-      await lose(lost);
-      expect(await outcomes([lost.key])).toEqual(['401 unknown_api_key']);
-      const { store } = keyIssuer(kit.redis);
-      const { record } = await store.issue({ name: 'again', plan: 'free', day: 2 }, lost.key);
-      expect(record.customerId).not.toBe(lost.customerId);
-      expect(await outcomes([lost.key, lost.key, lost.key])).toEqual([
-        '200',
-        '200',
-        '429 rate_limit_exceeded',
-      ]);
-      expect(await dayUsage(kit.redis, record.customerId)).toBe(2);
-      // That others still have a place does not make a deleted key valid, nor one whose place is invalid.
-      await remove(other);
-      await remove(further);
-      await kit.redis.set(redisKeys.keyCustomer(further.keyHash), 'nobody');
-      expect(await outcomes([other.key, further.key])).toEqual([
-        '401 unknown_api_key',
-        '401 unknown_api_key',
-      ]);
-    });
-
-    test('and that was revoked stays revoked if it is issued again for another customer', async () => {
-      const revoked = await kit.issue();
-      const { store } = keyIssuer(kit.redis);
-      expect(await outcomes([revoked.key])).toEqual(['200']);
-      await store.revoke(revoked.id);
-      expect(await outcomes([revoked.key])).toEqual(['401 revoked_api_key']);
-      await lose(revoked);
-      await store.issue({ name: 'again', plan: 'free' }, revoked.key);
-      expect(await outcomes([revoked.key, revoked.key])).toEqual(Array(2).fill('401 revoked_api_key'));
-    });
   });
 });

@@ -2,10 +2,8 @@ import { existsSync } from 'node:fs';
 import { mkdir, readdir, rename, symlink, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { send } from '../support/http/http.ts';
-import { runProgram, startGateway, startPetsService } from '../support/kits/service.ts';
+import { runProgram, startPetsService } from '../support/kits/service.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
-import { anyDatabase } from '../support/stores/stores.ts';
 
 /*
  * A service that cannot start reports the invalid setting in one line and leaves nothing behind. The tests may run as
@@ -48,13 +46,6 @@ test.each([
   expect(existsSync(DATA_DIR)).toBe(false);
 });
 
-test('pets-service: an invalid PETS_SERVICE_HOST is reported', async () => {
-  await using directory = await temporaryDirectory();
-  const env = { DATA_DIR: directory.path, PETS_SERVICE_HOST: 'no such host', ...(await anyDatabase()) };
-  const line = await failedStart('pets-service', env);
-  expect(line).toMatch(/^PETS_SERVICE_HOST, PETS_SERVICE_PORT: .*no such host/);
-});
-
 test('the gateway leaves no partial key pair on a full disk', async () => {
   await using directory = await temporaryDirectory();
   const DATA_DIR = join(directory.path, 'data');
@@ -75,14 +66,6 @@ describe.each<[Name, string]>([
     );
   });
 
-  test('a directory in which nothing can be created', { tags: ['linux'], timeout: 120_000 }, async () => {
-    // Not even root can create entries there, and Node's recursive mkdir would never return.
-    const DATA_DIR = '/proc/nowhere/data';
-    const line = await failedStart(name, { DATA_DIR });
-    expect(line).toContain(`DATA_DIR: ${resolve(DATA_DIR)}`);
-    expect(line).toMatch(/ can't be used \((?:ENOENT: |unable to open database file)/);
-  });
-
   test.each(name === 'gateway' ? ['internal-token', store] : [store])(
     'a directory with a file in place of its directory %s',
     async (file) => {
@@ -96,15 +79,6 @@ describe.each<[Name, string]>([
       );
     },
   );
-
-  test('a directory with an invalid lock file, which is not reported as in use', async () => {
-    await using directory = await temporaryDirectory();
-    const lock = join(directory.path, `${store}.lock`);
-    await writeFile(lock, 'no database of SQLite'.repeat(100));
-    const line = await failedStart(name, { DATA_DIR: directory.path });
-    const path = name === 'gateway' ? lock : directory.path;
-    expect(line).toBe(`DATA_DIR: ${path} can't be used (file is not a database)`);
-  });
 });
 
 test(
@@ -157,17 +131,6 @@ describe('an embedded database', () => {
     await second.stop();
     expect(second.output()).not.toMatch(/migrations applied|demo pets added/);
   });
-
-  test('is reported and left untouched if it is damaged', async () => {
-    await using directory = await temporaryDirectory();
-    const postgres = join(directory.path, 'postgres');
-    await mkdir(postgres);
-    await writeFile(join(postgres, 'PG_VERSION'), '18\n');
-    expect(await failedStart('pets-service', { DATA_DIR: directory.path })).toMatch(
-      /^DATA_DIR: \S+ can't be used \(.+\)$/,
-    );
-    expect(existsSync(join(postgres, 'PG_VERSION'))).toBe(true);
-  });
 });
 
 test.each<[Name, string]>([
@@ -201,11 +164,5 @@ describe('a limit of open files that leaves too few for clients', { tags: ['linu
     ])
       expect(line).toContain(part);
     expect(existsSync(DATA_DIR)).toBe(false);
-  });
-
-  test('is accepted with one more open file', async () => {
-    await using directory = await temporaryDirectory();
-    await using gateway = await startGateway({ DATA_DIR: directory.path, ...settings }, { openFiles: least });
-    expect((await send(`${gateway.adminUrl}/readyz`)).status).toBe(200);
   });
 });

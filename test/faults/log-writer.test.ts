@@ -120,19 +120,6 @@ describe('a log writer', () => {
     );
   });
 
-  test('a stalled reader does not block the process, and gets all lines once it reads', async () => {
-    await expectNotBlocked();
-  });
-
-  test('process.exit does not wait for a stalled reader', async () => {
-    const child = startWriter(
-      `${writeLines(1_000_000)} process.once('message', () => process.exit(7)); process.send('written');`,
-    );
-    await nextMessage(child);
-    child.send('exit');
-    expect(await once(child, 'exit')).toEqual([7, null]);
-  });
-
   test('a process whose reader closed the pipe keeps running and can exit', async () => {
     const child = startWriter(`
       process.once('message', () => {

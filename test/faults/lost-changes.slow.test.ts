@@ -74,18 +74,6 @@ describe('changes that a replica has not received', { tags: ['redis-server'], ti
     expect(await ops(master.url, 'keys', 'revoke', '--yes', id)).toMatchObject({ code: 0, stderr: '' });
   });
 
-  test('a revocation in an older record is believed', async () => {
-    const issued = await issue();
-    const { key } = issued;
-    const record = redisKeys.apiKey(issued);
-    expect((await pets(key)).status).toBe(200);
-    await master.redis.hset(record, 'revokedAt', new Date().toISOString());
-    await master.redis.hset(redisKeys.customer(issued.customerId), 'rev', 1);
-    expect((await pets(key)).json).toMatchObject({ code: 'revoked_api_key' });
-    await master.redis.hdel(record, 'revokedAt');
-    expect((await pets(key)).json).toMatchObject({ code: 'revoked_api_key' });
-  });
-
   test('an import of an older export is accepted, but a key whose revocation it lacks stays revoked', async () => {
     await using directory = await temporaryDirectory();
     const issued = await issue({ minute: 20 });

@@ -1,13 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { placeOfHash } from '../../gateway/control/keys/stored-keys.ts';
-import { hashApiKey } from '../../gateway/keys/api-key-format.ts';
 import { readEnforcedSettings } from '../../gateway/platform/redis/enforced-settings.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { send } from '../support/http/http.ts';
 import { connectRedis, keyIssuer } from '../support/kits/keys.ts';
 import { runOps, startGateway, type Service } from '../support/kits/service.ts';
 import { fresh } from '../support/kits/shared.ts';
-import { waitForWorkers } from '../support/kits/worker-processes.ts';
 import { startRedisServer } from '../support/stores/redis-server.ts';
 import { startUpstream } from '../support/upstreams/upstream.ts';
 
@@ -112,21 +109,6 @@ describe('settings that are lost in Redis', { tags: ['redis-server'], timeout: 1
     ).toHaveLength(1);
   });
 
-  test('are taken over by a worker that replaces a killed one', async () => {
-    const gateway = await start({ GATEWAY_WORKERS: '2' });
-    const keys = await tune(gateway);
-    await deleteSettings();
-    const [first, second = Number.NaN] = await waitForWorkers(gateway, 2);
-    process.kill(first, 'SIGKILL');
-    await waitForWorkers(gateway, 3);
-    process.kill(second, 'SIGKILL');
-    await waitForWorkers(gateway, 4);
-    // Each request goes to the next worker.
-    for (let index = 0; index < 4; index += 1) await expectEnforced(gateway, keys);
-    await expectNothingWritten();
-    expect(await enforcedPolicies()).toEqual([false]);
-  });
-
   test('are taken over by gateways that start, from any that has them', async () => {
     const first = await start();
     const keys = await tune(first);
@@ -147,33 +129,6 @@ describe('settings that are lost in Redis', { tags: ['redis-server'], timeout: 1
     third.signal('SIGCONT');
     await expect.poll(() => limits(fourth, keys.pro)).toBe(tunedPolicy);
     await expectNothingWritten();
-  });
-
-  test('are announced again after FLUSHALL, and taken over by a gateway that starts', async () => {
-    const first = await start();
-    const keys = await tune(first);
-    const keyHash = hashApiKey(keys.gold);
-    const place = await placeOfHash(redis, keyHash);
-    if (place === undefined) throw new Error('expected the customer of the key');
-    const records = await Promise.all(
-      [redisKeys.customer(place.customerId), redisKeys.apiKey(place)].map(
-        async (record) => [record, await redis.hgetall(record)] as const,
-      ),
-    );
-    await redis.flushall();
-    // An operator is faster than the next heartbeat.
-    expect(await ops('bans', 'lift', 'key_none')).toMatchObject({ code: 2 });
-    const second = await start();
-    await redis.set(redisKeys.keyCustomer(keyHash), place.customerId);
-    for (const [record, fields] of records) await redis.hset(record, fields);
-    expect(await limits(second, keys.gold)).toBe(tunedGold);
-    expect(await anonymousLimit(second)).toBe('7');
-    expect(await enforcedPolicies()).toEqual([false]);
-    // When all gateways have ended, it is still known that the settings were set once.
-    await Promise.all([first.stop(), second.stop()]);
-    await start();
-    await expectNothingWritten();
-    expect(await redis.exists(redisKeys.plan('free'))).toBe(0);
   });
 
   test('are not written by a gateway that starts alone; the default is in force, and operators see it', async () => {

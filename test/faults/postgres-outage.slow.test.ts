@@ -2,7 +2,7 @@ import pg from 'pg';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { issueServiceToken, loadPrivateKey } from '../../gateway/upstream/internal-token.ts';
 import { postJson, send } from '../support/http/http.ts';
-import { runProgram, startPetsService, type Service } from '../support/kits/service.ts';
+import { runProgram, startPetsService } from '../support/kits/service.ts';
 import { shared } from '../support/kits/shared.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { startPostgresServer } from '../support/stores/postgres-server.ts';
@@ -37,11 +37,6 @@ describe('a PostgreSQL outage', { tags: ['postgresql'] }, () => {
     await client.query('BEGIN');
     await client.query('LOCK TABLE pets IN ACCESS EXCLUSIVE MODE');
     return client;
-  }
-  function startAs(username: string, dataDirectory: string): Promise<Service> {
-    const url = new URL(pets.databaseUrl);
-    url.username = username;
-    return startPetsService({ DATA_DIR: dataDirectory, DATABASE_URL: url.href, DEMO: 'false' });
   }
   const names = async () => ((await list()).json as { name: string }[]).map(({ name }) => name);
   const database = async () => ((await send(`${service.url}/readyz`)).json as { database: string }).database;
@@ -78,15 +73,6 @@ describe('a PostgreSQL outage', { tags: ['postgresql'] }, () => {
     expect({ status, json }).toEqual({ status: 503, json: { status: 'starting', database: 'unavailable' } });
     await postgres.restart();
     await expect.poll(async () => (await send(`${late.url}/readyz`)).status).toBe(200);
-  });
-
-  test('an instance with invalid database credentials is not ready', async () => {
-    await using directory = await temporaryDirectory();
-    await using service = await startAs('nobody', directory.path);
-    expect((await send(`${service.url}/readyz`)).json).toEqual({
-      status: 'starting',
-      database: 'unavailable',
-    });
   });
 
   test('killed: 503 while it is down, logged once, recovery without a restart of the service, and stored pets are kept', async () => {

@@ -1,13 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { readAudit } from '../../gateway/control/audit/audit-log.ts';
-import { settingsOf } from '../../gateway/control/plans/plans-file-diff.ts';
-import {
-  diffSettings,
-  readStored,
-  writeSettings,
-  type SettingChange,
-} from '../../gateway/control/plans/settings.ts';
-import { createAuditLog, type AuditLog } from '../../gateway/platform/redis/record-change.ts';
 import { redisKeys, type CustomerId } from '../../gateway/platform/redis/redis-keys.ts';
 import { send } from '../support/http/http.ts';
 import { startGatewayFleet, type GatewayFleet } from '../support/kits/gateway-fleet.ts';
@@ -93,24 +84,6 @@ describe('a Redis Cluster of three masters and three replicas', { tags: ['redis-
       expect((await pets(key, index)).json).toMatchObject({ code: 'revoked_api_key' });
   });
 
-  test('requests without a key are limited across all gateways', async () => {
-    await ops('policy', 'set', '--anonymous-minute', '12');
-    const sendOptions = (index: number) => send(`${urls()[index]}/v1/pets`, { method: 'OPTIONS' });
-    for (const index of [0, 1, 2]) {
-      await expect.poll(async () => (await sendOptions(index)).header('X-RateLimit-Limit')).toBe('12');
-    }
-    // Earlier tests have used part of the limit.
-    const remaining = Number((await sendOptions(0)).header('X-RateLimit-Remaining'));
-    expect(remaining).toBeGreaterThan(5);
-    const statuses = [];
-    for (let index = 0; index < 15; index += 1)
-      statuses.push((await send(`${urls()[index % 3]}/v1/pets`)).status);
-    const firstRefused = statuses.indexOf(429);
-    expect(firstRefused).toBe(remaining);
-    expect(new Set(statuses.slice(0, firstRefused))).toEqual(new Set([401]));
-    expect(new Set(statuses.slice(firstRefused))).toEqual(new Set([429]));
-  });
-
   test('every ops command works', async () => {
     const json = async (...args: string[]) =>
       JSON.parse(await ops(...args, '--json')) as { id: string; key: string; customerId: string };
@@ -187,77 +160,6 @@ describe('a Redis Cluster of three masters and three replicas', { tags: ['redis-
     await killedMaster.restart();
     // As a replica, without which the next master could not be replaced.
     await expect.poll(() => killedMaster.redis.info('replication')).toContain('master_link_status:up');
-  });
-
-  describe('settings of a file', () => {
-    const audit = () => createAuditLog({ redis: fleet.redis, who: 'tests' });
-
-    async function changesTo(minute: number, [first, second]: [string, string]): Promise<SettingChange[]> {
-      const plans = { [first]: { minute, day: 2000 }, [second]: { minute: 3, day: 4 } };
-      const wanted = settingsOf({ plans, anonymous: { minute: 9 } });
-      return diffSettings(await readStored(fleet.redis, wanted), wanted);
-    }
-
-    /** Minute limits that are stored. */
-    const stored = (...names: string[]) =>
-      Promise.all(names.map((name) => fleet.redis.hget(redisKeys.plan(name), 'minute')));
-
-    /** Targets of the entries whose change was not made. */
-    async function notMade(): Promise<string[]> {
-      const entries = await readAudit(fleet.redis, 100);
-      return entries.flatMap(({ notMade }) => entries.find(({ id }) => id === notMade)?.target ?? []);
-    }
-
-    test('settings are written one after another, until somebody else has changed one', async () => {
-      await fleet.redis.del(redisKeys.audit);
-      await fleet.redis.hset(redisKeys.plan('pro'), { minute: 300, day: 10_000 });
-
-      const outdated = await changesTo(1, ['pro', 'fresh']);
-      await fleet.redis.hset(redisKeys.plan('anonymous'), { minute: 77 });
-      await expect(writeSettings({ redis: fleet.redis, audit: audit() }, outdated)).rejects.toThrow(
-        'not all settings were written, but plans.pro, plans.fresh only: somebody else has changed the settings',
-      );
-      expect(await stored('pro', 'fresh', 'anonymous')).toEqual(['1', '3', '77']);
-      expect(await notMade()).toEqual(['anonymous']);
-
-      await writeSettings({ redis: fleet.redis, audit: audit() }, await changesTo(1, ['pro', 'fresh']));
-      expect(await stored('pro', 'fresh', 'anonymous')).toEqual(['1', '3', '9']);
-      expect(await fleet.redis.smembers(redisKeys.planNames)).toEqual(
-        expect.arrayContaining(['fresh', 'pro']),
-      );
-      expect(await changesTo(1, ['pro', 'fresh'])).toEqual([]);
-    });
-
-    test('what was written before a part is lost is named, and the same command completes it', async () => {
-      const logNode = await cluster.masterOf(redisKeys.audit);
-      const names = Array.from({ length: 50 }, (_, index) => `plan-${index}`);
-      const nodes = await Promise.all(names.map((name) => cluster.masterOf(redisKeys.plan(name))));
-      const lost = names[nodes.findIndex((node) => node !== logNode)] ?? '';
-      const kept = names[nodes.indexOf(logNode)] ?? '';
-      const lostNode = await cluster.masterOf(redisKeys.plan(lost));
-
-      const changes = await changesTo(1, [kept, lost]);
-      const breaking = Object.assign((change: Parameters<AuditLog>[0]) => audit()(change), audit(), {
-        async make(...[made, call]: Parameters<AuditLog['make']>) {
-          if (made[0]?.target === lost) await lostNode.kill();
-          return audit().make(made, call);
-        },
-      });
-      await expect(writeSettings({ redis: fleet.redis, audit: breaking }, changes)).rejects.toThrow(
-        `not all settings were written, but plans.${kept} only: `,
-      );
-      await expect
-        .poll(
-          async () => {
-            const left = await changesTo(1, [kept, lost]).catch(() => undefined);
-            if (left === undefined) return undefined;
-            await writeSettings({ redis: fleet.redis, audit: audit() }, left).catch(() => {});
-            return stored(kept, lost).catch(() => undefined);
-          },
-          { timeout: 20_000, interval: 200 },
-        )
-        .toEqual(['1', '3']);
-    });
   });
 
   test('while all nodes are down, known keys are served and unknown keys get 503', async () => {

@@ -1,19 +1,15 @@
-import { spawn } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { keyId } from '../../gateway/upstream/internal-token.ts';
 import { send } from '../support/http/http.ts';
-import { descriptions, startReloadKit, type ReloadKit } from '../support/kits/reload-kit.ts';
+import { descriptions, startReloadKit } from '../support/kits/reload-kit.ts';
 import { startGateway } from '../support/kits/service.ts';
 import { shared } from '../support/kits/shared.ts';
 import { createGatewayObserver, isRunning, waitForWorkers } from '../support/kits/worker-processes.ts';
 import { startUpstream } from '../support/upstreams/upstream.ts';
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
 const workers = 2;
 const twoWorkers = { GATEWAY_WORKERS: String(workers) };
 const replaced = /"msg":"workers are replaced by ones that have read the files again"/;
@@ -190,47 +186,4 @@ describe('a gateway without workers', () => {
     await expect.poll(() => gateway.output()).toContain('REDIS_URL has changed: restart the gateway');
     expect((await send(`${gateway.url}/v1/pets`, { key: kit.key })).status).toBe(200);
   });
-
-  test('a closed terminal stops a gateway, which goes on after another SIGHUP', async () => {
-    const program = [process.execPath, '--disable-warning=ExperimentalWarning', 'gateway/server.ts'].join(
-      ' ',
-    );
-    // script makes a terminal; when it is killed, the system closes it.
-    const terminal = spawn('script', ['--quiet', '--command', program, '/dev/null'], {
-      cwd: root,
-      env: {
-        PATH: process.env['PATH'],
-        DATA_DIR: kit.directory,
-        REDIS_URL: kit.redisUrl,
-        GATEWAY_PORT: '0',
-        GATEWAY_ADMIN_PORT: '0',
-      },
-      stdio: ['pipe', 'pipe', 'inherit'],
-    });
-    let output = '';
-    terminal.stdout.on('data', (chunk: Buffer) => {
-      output += chunk.toString();
-    });
-    onTestFinished(() => void terminal.kill('SIGKILL'));
-    await expect.poll(() => output, { timeout: 30_000 }).toContain('gateway listens on port');
-    const pid = await pidOfOther(kit);
-    expect(isRunning(pid)).toBe(true);
-    terminal.kill('SIGKILL');
-    await expect.poll(() => isRunning(pid)).toBe(false);
-    expect(isRunning(kit.gateway.pid)).toBe(true);
-  });
 });
-
-/** Process id of the gateway that is not the kit's own. */
-async function pidOfOther({ redis, gateway }: ReloadKit): Promise<number> {
-  let pid = 0;
-  await expect
-    .poll(async () => {
-      const statuses = Object.values(await redis.hgetall(redisKeys.processStatuses));
-      const pids = statuses.map((text) => (JSON.parse(text) as { pid: number }).pid);
-      pid = pids.find((each) => each !== gateway.pid) ?? 0;
-      return pid;
-    })
-    .not.toBe(0);
-  return pid;
-}

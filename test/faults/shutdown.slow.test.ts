@@ -10,7 +10,7 @@ import { startGatewayKit } from '../support/kits/gateway-kit.ts';
 import { startGateway, startPetsService } from '../support/kits/service.ts';
 import { fresh } from '../support/kits/shared.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
-import { anyDatabase, createDatabase } from '../support/stores/stores.ts';
+import { createDatabase } from '../support/stores/stores.ts';
 import { respondWithPets } from '../support/upstreams/upstream.ts';
 
 describe('shutdown of the gateway', () => {
@@ -103,13 +103,6 @@ describe('shutdown of the pets service', () => {
     const second = await startPetsService(env);
     expect((await send(`${second.url}/readyz`)).json).toEqual({ status: 'ok', database: 'ok' });
     expect(await second.stop()).toBe(0);
-  });
-
-  test.each(['SIGINT', 'SIGHUP'] as const)('%s: exits with 0', async (signal) => {
-    await using directory = await temporaryDirectory();
-    const service = await startPetsService({ DATA_DIR: directory.path, ...(await anyDatabase()) });
-    service.signal(signal);
-    expect(await service.exited).toBe(0);
   });
 
   test('SIGTERM: a create in flight is completed', { tags: ['postgresql'] }, async () => {

@@ -1,10 +1,6 @@
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import jwt from 'jsonwebtoken';
 import { describe, expect, test } from 'vitest';
 import { readEmbeddedRedisUrl } from '../../gateway/platform/redis/embedded/embedded-redis.ts';
-import { recordSecrets } from '../support/checks/evidence.ts';
 import { send } from '../support/http/http.ts';
 import { startGatewayKit } from '../support/kits/gateway-kit.ts';
 import { runProgram, startGateway } from '../support/kits/service.ts';
@@ -18,7 +14,7 @@ import {
   workers,
 } from '../support/kits/worker-processes.ts';
 import { countOutcomes, startLoad } from '../support/load/steady-load.ts';
-import { respondWithPets, startUpstream } from '../support/upstreams/upstream.ts';
+import { respondWithPets } from '../support/upstreams/upstream.ts';
 
 describe('a gateway with three workers', { tags: ['redis-server'] }, () => {
   const kit = shared(() => startGatewayKit(threeWorkers));
@@ -156,38 +152,5 @@ describe('starting several workers', { tags: ['redis-server'] }, () => {
     for (let index = 0; index < 4; index += 1)
       expect((await send(`${kit.gateway.url}/v1/pets`, { key })).status).toBe(200);
     expect(await kit.gateway.stop()).toBe(0);
-  });
-
-  test('creates one private Redis, one key pair and one demo key for all workers', async () => {
-    await using directory = await temporaryDirectory();
-    await using upstream = await startUpstream();
-    await using gateway = await startGateway({
-      ...env,
-      DATA_DIR: directory.path,
-      DEMO: 'true',
-      PETS_SERVICE_URL: upstream.url,
-    });
-    expect(gateway.output().match(/"Redis: private/g)).toHaveLength(1);
-    const key = (await readFile(join(directory.path, 'demo-api-key'), 'utf8')).trim();
-    recordSecrets(key);
-    const headers = { connection: 'close' };
-    const responses = [];
-    for (let index = 0; index < 6; index += 1)
-      responses.push(await send(`${gateway.url}/v1/pets`, { key, headers }));
-    expect(responses.map((response) => response.header('X-RateLimit-Remaining'))).toEqual([
-      '59',
-      '58',
-      '57',
-      '56',
-      '55',
-      '54',
-    ]);
-    const publicKey = await readFile(join(directory.path, 'internal-token', 'public.pem'));
-    expect(upstream.seen).toHaveLength(6);
-    for (const { headers } of upstream.seen) {
-      const token = headers.authorization?.replace('Bearer ', '') ?? '';
-      expect(() => jwt.verify(token, publicKey, { algorithms: ['ES256'] })).not.toThrow();
-    }
-    expect(await gateway.stop()).toBe(0);
   });
 });

@@ -1,9 +1,7 @@
 import { connect } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { startGatewayKit } from '../support/kits/gateway-kit.ts';
-import { runProgram } from '../support/kits/service.ts';
 import { fresh } from '../support/kits/shared.ts';
-import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import {
   busyWorkersOf,
   createGatewayObserver,
@@ -47,22 +45,5 @@ describe('a gateway with three workers', { tags: ['redis-server'] }, () => {
     await kit.server.kill();
     await expect.poll(readiness).toMatchObject({ status: 'ok', redis: 'unavailable', upstreams });
     await expect.poll(() => sum('gateway_local_mode')).toBe(1);
-  });
-});
-
-describe('starting several workers', { tags: ['redis-server'] }, () => {
-  const env = { ...threeWorkers, GATEWAY_PORT: '0', GATEWAY_ADMIN_PORT: '0' };
-
-  test('leaves no worker behind if its main process is killed meanwhile', async () => {
-    await using directory = await temporaryDirectory();
-    const killMain = "if(worker?.id===1)process.kill(process.ppid,'SIGKILL')";
-    const { code } = await runProgram(['gateway/server.ts'], {
-      ...env,
-      DATA_DIR: directory.path,
-      REDIS_URL: 'redis://127.0.0.1:1',
-      NODE_OPTIONS: `--import=data:text/javascript,const{worker}=(await(import('node:cluster'))).default;${killMain}`,
-    });
-    // The program has ended when no process has its standard output open.
-    expect(code).toBeNull();
   });
 });

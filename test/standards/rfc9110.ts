@@ -20,7 +20,7 @@ export const rfc9110: Standard = {
     [
       '5.1',
       'names of headers compare without regard to case',
-      'unit/gateway/platform/http/response-headers: match names in any case and keep the first spelling',
+      'unit/gateway/keys/api-keys.properties: yields a key only from a single header with the Bearer scheme and a well-formed key',
     ],
     [
       '5.3',
