@@ -130,7 +130,7 @@ describe('a customer', () => {
     const { id, key, customerId } = await fleet.issue();
     expect(await statusOf(key)).toBe(200);
     await expect(removeCustomer(session(), customerId)).rejects.toThrow(
-      `has the key ${id}, which is valid: revoke it`,
+      `has the key ${id}, which is active: revoke it`,
     );
     await store().revoke(id);
     await removeCustomer(session(), customerId);
@@ -205,7 +205,7 @@ describe('a customer', () => {
       );
     const outcomes = `${await removed}, ${await issued}`;
     // One of them is first, and the other one sees it.
-    expect(outcomes).toMatch(/^removed, .*there is no customer|which is valid: revoke it, issued$/);
+    expect(outcomes).toMatch(/^removed, .*there is no customer|which is active: revoke it, issued$/);
   });
 
   test('that was edited into something else is not served, and the error names its Redis key', async () => {
