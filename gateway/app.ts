@@ -1,7 +1,4 @@
 import type { IncomingMessage, RequestListener } from 'node:http';
-import { findAmbiguity } from '#runtime/malformed-request.ts';
-import { createMessageClasses, type MessageClasses } from '#runtime/message-classes.ts';
-import { normalizeTarget } from '#runtime/normalize-target.ts';
 import express, { type Express, type Request, type RequestHandler } from 'express';
 import type { Logger } from 'pino';
 import type { GatewayError } from './errors.ts';
@@ -10,8 +7,15 @@ import { withCurrentRecord } from './keys/current-record.ts';
 import { anonymousWindow } from './limits/setting-fields.ts';
 import { assertPublicUrl } from './platform/config/config.ts';
 import type { InstanceConfig } from './platform/config/instance-config.ts';
-import { createIsProxy, findClientAddress } from './platform/http/client-address.ts';
-import { createPublicAddress, findScheme, type PublicAddress } from './platform/http/public-address.ts';
+import {
+  createIsProxy,
+  createPublicAddress,
+  findClientAddress,
+  findScheme,
+  type PublicAddress,
+} from './platform/http/addresses.ts';
+import { createMessageClasses, type MessageClasses } from './platform/http/http-server.ts';
+import { findAmbiguity, normalizeTarget } from './platform/http/request.ts';
 import { asksForWebSocket, createWebSockets } from './platform/http/websocket.ts';
 import type { Metrics } from './platform/observability/metrics.ts';
 import type { LogRequest } from './platform/observability/request-log.ts';
@@ -30,17 +34,14 @@ import {
   allowOrigins,
   answerWithoutKey,
   createOriginHeaders,
-  type Neighbour,
   type OriginHeaders,
 } from './request/answer-without-key.ts';
 import { authenticate, createRefuseAnonymous } from './request/authenticate.ts';
-import { begin } from './request/begin.ts';
-import { enforceQuota } from './request/enforce-quota.ts';
-import { showKnownSeries } from './request/known-series.ts';
+import { begin, type Neighbour } from './request/begin.ts';
+import { createGiveBack, createRecordDecision, enforceQuota } from './request/enforce-quota.ts';
 import { proxyToService } from './request/proxy-to-service.ts';
 import { receive } from './request/receive.ts';
-import { recordAccess, recordRawResponse } from './request/record-access.ts';
-import { createGiveBack, createRecordDecision } from './request/record-decision.ts';
+import { recordAccess, recordRawResponse, showKnownSeries } from './request/record-access.ts';
 import { renderError, renderFallback } from './request/render-error.ts';
 import { loadApiDescription, type ApiDescription } from './upstream/api-description.ts';
 import type { ServiceUpstream } from './upstream/service-upstream.ts';

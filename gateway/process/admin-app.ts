@@ -3,7 +3,7 @@ import type { Health } from '../control/status/service.ts';
 import { isHttpsOnly } from '../faces/api/access/console-access.ts';
 import { ApiError } from '../faces/api/api-error.ts';
 import { renderApiError } from '../faces/api/render-api-error.ts';
-import { securityHeaders } from '../platform/http/send-response.ts';
+import { securityHeaders } from '../platform/http/response.ts';
 import { rejectUnknownHost } from './reject-unknown-host.ts';
 
 interface AdminDependencies {

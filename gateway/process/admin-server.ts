@@ -1,10 +1,9 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { Socket } from 'node:net';
-import { createIsProxy } from '../platform/http/client-address.ts';
-import { closeSlowReaders } from '../platform/http/client-timeouts.ts';
+import { createIsProxy } from '../platform/http/addresses.ts';
+import { closeSlowReaders, createPipelines } from '../platform/http/client-connections.ts';
 import { createIdleConnections, limitConnections } from '../platform/http/connection-limits.ts';
-import { createPipelines } from '../platform/http/pipelines.ts';
-import { parserError, sendRawResponse } from '../platform/http/send-response.ts';
+import { parserError, sendRawResponse } from '../platform/http/response.ts';
 
 /** Part of the open files that connection-budget.ts reserves, so that the port of the API never lacks them. */
 const maxConnections = 100;

@@ -8,7 +8,7 @@ import { createLiveSetting } from '../platform/redis/live-setting.ts';
 import type { RedisClient } from '../platform/redis/redis-client.ts';
 import { createPlans } from '../quota/plans.ts';
 import { banPolicySetting, usageSetting } from '../quota/policies.ts';
-import { showPlanLimits } from '../request/known-series.ts';
+import { showPlanLimits } from '../request/record-access.ts';
 
 interface LiveSettingsDependencies {
   redis: RedisClient;

@@ -2,7 +2,7 @@ import type { NeighbourParts } from '../app.ts';
 import { loadDocs, serveDocs } from '../faces/docs/docs.ts';
 import { createPortal } from '../faces/portal/portal.ts';
 import type { InstanceConfig } from '../platform/config/instance-config.ts';
-import type { Neighbour } from '../request/answer-without-key.ts';
+import type { Neighbour } from '../request/begin.ts';
 import { defaultPortalColor } from '../upstream/services-file-schema.ts';
 
 /** Creates what the public port serves beside the API: the documentation, and the customers' page. */

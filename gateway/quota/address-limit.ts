@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { RateLimiterMemory, RateLimiterRedis, type RateLimiterRes } from 'rate-limiter-flexible';
 import type { WindowState } from '../limits/windows.ts';
-import { addressGroup } from '../platform/http/client-address.ts';
+import { addressGroup } from '../platform/http/addresses.ts';
 import type { RedisClient } from '../platform/redis/redis-client.ts';
 import type { RedisGate } from '../platform/redis/redis-gate.ts';
 import { redisKeys } from '../platform/redis/redis-keys.ts';

@@ -5,7 +5,7 @@ import type { ApiKeyCache, Caller } from '../keys/api-key-cache.ts';
 import { withCurrentRecord } from '../keys/current-record.ts';
 import { dayNumberOf, mapWindows } from '../limits/windows.ts';
 import { assertSmallBody, assertWellFormed } from '../platform/http/request.ts';
-import { sendJson } from '../platform/http/send-response.ts';
+import { sendJson } from '../platform/http/response.ts';
 import type { RedisClient } from '../platform/redis/redis-client.ts';
 import { RedisUnavailable, type RedisGate } from '../platform/redis/redis-gate.ts';
 import type { Plans } from '../quota/plans.ts';
@@ -14,7 +14,7 @@ import { knownLimits } from '../quota/quota-decision.ts';
 import { lookupLimitHeaders, usageHeaders } from '../quota/rate-limit-headers.ts';
 import { readUsage, readUsageDays, type DayUsage, type Usage, type UsedWindow } from '../quota/usage.ts';
 import type { RefuseAnonymous } from './authenticate.ts';
-import { callerOf, isUnrestrictedInPage, setDecision } from './request-context.ts';
+import { callerOf, isUnrestrictedInPage, setDecision } from './begin.ts';
 
 interface AnswerUsageDependencies {
   /** Path of the resource, such as /v1/usage. */

@@ -1,20 +1,10 @@
 import { Router, type NextFunction, type Request, type RequestHandler, type Response } from 'express';
-import type { PublicAddress } from '../platform/http/public-address.ts';
+import type { PublicAddress } from '../platform/http/addresses.ts';
 import { assertWellFormed, awaitsContinue } from '../platform/http/request.ts';
 import type { AddressLimit } from '../quota/address-limit.ts';
 import { addressLimitHeaders } from '../quota/rate-limit-headers.ts';
 import type { ApiDescription } from '../upstream/api-description.ts';
-import type { ApiRoute } from '../upstream/routes.ts';
-import { clientAddress } from './request-context.ts';
-
-/** What is served beside the API on its port, such as the documentation. Needs no API key, and costs no quota. */
-export interface Neighbour {
-  /** Finds the route of a path without query. */
-  match(path: string): ApiRoute | undefined;
-  /** Serves a request of a route, which may come with any method that the route allows but OPTIONS. */
-  serve: RequestHandler;
-  close?(): void;
-}
+import { clientAddress, type Neighbour } from './begin.ts';
 
 /** Headers of a response as its origin decides. */
 export type OriginHeaders = (origin: string | undefined) => Readonly<Record<string, string>>;

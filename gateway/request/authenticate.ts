@@ -10,7 +10,7 @@ import type { WindowName } from '../limits/windows.ts';
 import type { Metrics } from '../platform/observability/metrics.ts';
 import type { AddressLimit } from '../quota/address-limit.ts';
 import { addressLimitHeaders, refusal } from '../quota/rate-limit-headers.ts';
-import { clientAddress, setDecision } from './request-context.ts';
+import { clientAddress, setDecision } from './begin.ts';
 
 /** The scheme and what follows one or more spaces (RFC 9110 section 11.4). */
 const credentialsPattern = /^bearer(?: +([^ ].*)?)?$/is;

@@ -2,11 +2,10 @@ import type { Request, RequestHandler, Response } from 'express';
 import { createProxyMiddleware } from 'http-proxy-middleware';
 import { GatewayError } from '../errors.ts';
 import type { Caller } from '../keys/api-key-cache.ts';
-import { peerAddress } from '../platform/http/client-address.ts';
-import { absoluteAddresses, type PublicAddress } from '../platform/http/public-address.ts';
+import { absoluteAddresses, peerAddress, type PublicAddress } from '../platform/http/addresses.ts';
+import { createSlots } from '../platform/http/connection-limits.ts';
 import { isSafe } from '../platform/http/request.ts';
-import type { ResponseHeaders } from '../platform/http/response-headers.ts';
-import { createSlots } from '../platform/http/slots.ts';
+import type { ResponseHeaders } from '../platform/http/response.ts';
 import type { WebSockets } from '../platform/http/websocket.ts';
 import type { RequestSpans } from '../platform/observability/request-spans.ts';
 import { createTransport } from '../upstream/exchange.ts';
@@ -21,7 +20,7 @@ import {
   type UpstreamHeaders,
 } from '../upstream/transport.ts';
 import { TooManyStreams, UnsuitableResponse } from '../upstream/upstream-error.ts';
-import { callerOf, isUpgrade } from './request-context.ts';
+import { callerOf, isUpgrade } from './begin.ts';
 
 interface ProxyToServiceDependencies {
   /** By the ordinal of the service. */

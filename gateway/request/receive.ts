@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { PassThrough, type Readable } from 'node:stream';
 import type { RequestHandler } from 'express';
 import { GatewayError } from '../errors.ts';
+import { createSlots } from '../platform/http/connection-limits.ts';
 import {
   assertSmallBody,
   assertWellFormed,
@@ -12,9 +13,8 @@ import {
   onRequestError,
   payloadTooLarge,
 } from '../platform/http/request.ts';
-import { createSlots } from '../platform/http/slots.ts';
 import { isAmbiguousPath, operationOf, type ApiRoute } from '../upstream/routes.ts';
-import { callerOf } from './request-context.ts';
+import { callerOf } from './begin.ts';
 
 const ambiguousPath =
   'The path must have no empty segment, none of dots, and no encoded slash, backslash or control character.';

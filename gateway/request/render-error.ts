@@ -1,14 +1,13 @@
 import type { ErrorRequestHandler, Request, Response } from 'express';
 import type { Logger } from 'pino';
 import { GatewayError, toGatewayError } from '../errors.ts';
-import type { PublicAddress } from '../platform/http/public-address.ts';
+import type { PublicAddress } from '../platform/http/addresses.ts';
 import { awaitsContinue, defaultMaxBodyBytes, hasBody } from '../platform/http/request.ts';
-import { ResponseHeaders } from '../platform/http/response-headers.ts';
-import { beginJson, endOnceRead, helpLink, sendJson } from '../platform/http/send-response.ts';
+import { beginJson, endOnceRead, helpLink, ResponseHeaders, sendJson } from '../platform/http/response.ts';
 import type { AddressLimit } from '../quota/address-limit.ts';
 import { addressLimitHeaders } from '../quota/rate-limit-headers.ts';
-import type { GiveBack } from './record-decision.ts';
-import { clientAddress } from './request-context.ts';
+import { clientAddress } from './begin.ts';
+import type { GiveBack } from './enforce-quota.ts';
 
 interface RenderErrorDependencies {
   publicAddress: Pick<PublicAddress, 'baseUrl'>;

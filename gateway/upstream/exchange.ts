@@ -3,7 +3,7 @@ import { Readable, type Duplex } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import { GatewayError } from '../errors.ts';
 import { isSafe } from '../platform/http/request.ts';
-import { endOnceRead, endWithBody, helpLink } from '../platform/http/send-response.ts';
+import { endOnceRead, endWithBody, helpLink } from '../platform/http/response.ts';
 import { hasIdempotencyKey } from './forwarded-headers.ts';
 import type { Target } from './target.ts';
 import type { Transport, TransportOptions, UpstreamAttempt, UpstreamHeaders } from './transport.ts';

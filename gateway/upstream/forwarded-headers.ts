@@ -1,4 +1,4 @@
-import type { ResponseHeaders } from '../platform/http/response-headers.ts';
+import type { ResponseHeaders } from '../platform/http/response.ts';
 import { isReservedInRequest, isReservedInResponse } from './reserved-headers.ts';
 
 /*

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex, Readable } from 'node:stream';
 import type { Plugin } from 'http-proxy-middleware';
 import type { Dispatcher } from 'undici';
-import type { ResponseHeaders } from '../platform/http/response-headers.ts';
+import type { ResponseHeaders } from '../platform/http/response.ts';
 import type { Target } from './target.ts';
 import type { Upstreams } from './upstreams.ts';
 

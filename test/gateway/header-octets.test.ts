@@ -1,8 +1,7 @@
 import { createServer } from 'node:http';
 import { connect } from 'node:net';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { ResponseHeaders } from '../../gateway/platform/http/response-headers.ts';
-import { sendJson } from '../../gateway/platform/http/send-response.ts';
+import { ResponseHeaders, sendJson } from '../../gateway/platform/http/response.ts';
 import { send } from '../support/http/http.ts';
 import { listen } from '../support/http/listening.ts';
 import { startGatewayKit } from '../support/kits/gateway-kit.ts';

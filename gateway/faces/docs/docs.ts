@@ -1,5 +1,5 @@
 import type { RequestHandler } from 'express';
-import { serveFiles } from '../../platform/http/serve-files.ts';
+import { serveFiles } from '../../platform/http/response.ts';
 import type { ApiDescription } from '../../upstream/api-description.ts';
 import type { ApiDocument } from '../../upstream/api-document.ts';
 import { petsApi } from '../../upstream/pets-service.ts';

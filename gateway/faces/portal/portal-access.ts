@@ -1,6 +1,6 @@
 import type { Request, RequestHandler } from 'express';
 import { findPortalSession, portalPerson, type PortalSession } from '../../control/access/portal-sessions.ts';
-import type { PublicAddress } from '../../platform/http/public-address.ts';
+import type { PublicAddress } from '../../platform/http/addresses.ts';
 import type { AddressLimit } from '../../quota/address-limit.ts';
 import { isReading } from '../api/access/caller.ts';
 import { createMinuteLimit, tooManyRequests } from '../api/access/minute-limit.ts';

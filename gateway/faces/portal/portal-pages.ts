@@ -1,5 +1,5 @@
 import { Router } from 'express';
-import { serveFiles } from '../../platform/http/serve-files.ts';
+import { serveFiles } from '../../platform/http/response.ts';
 import { createBrowserFiles } from '../browser-files.ts';
 import { html } from '../html.ts';
 import { pageHeaders, renderDocument } from '../page-document.ts';

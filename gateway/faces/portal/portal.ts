@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Router, type RequestHandler } from 'express';
 import type { Logger } from 'pino';
-import type { PublicAddress } from '../../platform/http/public-address.ts';
+import type { PublicAddress } from '../../platform/http/addresses.ts';
 import type { AddressLimit } from '../../quota/address-limit.ts';
 import { createMatch, type ApiRoute } from '../../upstream/routes.ts';
 import { createConsoleRedis, type ConsoleRedis } from '../api/console-redis.ts';

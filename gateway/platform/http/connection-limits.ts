@@ -4,8 +4,7 @@ import { createLogThrottle } from '#runtime/log-throttle.ts';
 import type { Logger } from 'pino';
 import type { HttpLimits } from '../config/config.ts';
 import type { Metrics } from '../observability/metrics.ts';
-import { addressGroup, peerAddress } from './client-address.ts';
-import { createSlots } from './slots.ts';
+import { addressGroup, peerAddress } from './addresses.ts';
 
 /** The limit that a connection exceeds: that of all connections, or that of its address. */
 export type ConnectionLimit = 'total' | 'address';
@@ -143,5 +142,26 @@ export function createConnectionReport({ log, metrics, limits }: ConnectionRepor
         );
       }
     },
+  };
+}
+
+/**
+ * Slots for what lasts, of which each owner can take only some. An owner uses memory only while it has one.
+ * @returns a function that takes a slot; that returns the function that frees it, or undefined if there is none
+ */
+export function createSlots(max: number, maxOfOwner: number): (owner: string) => (() => void) | undefined {
+  const perOwner = new Map<string, number>();
+  let taken = 0;
+  return function takeSlot(owner) {
+    const ofOwner = perOwner.get(owner) ?? 0;
+    if (taken >= max || ofOwner >= maxOfOwner) return undefined;
+    taken += 1;
+    perOwner.set(owner, ofOwner + 1);
+    return () => {
+      taken -= 1;
+      const left = (perOwner.get(owner) ?? 0) - 1;
+      if (left > 0) perOwner.set(owner, left);
+      else perOwner.delete(owner);
+    };
   };
 }

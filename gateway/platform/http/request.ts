@@ -1,5 +1,4 @@
 import type { IncomingMessage } from 'node:http';
-import { findAmbiguity, hasValidHost } from '#runtime/malformed-request.ts';
 import { GatewayError } from '../../errors.ts';
 import { defaultMaxBodyBytes } from '../config/service-config.ts';
 
@@ -75,4 +74,76 @@ export function onRequestError(req: IncomingMessage, listener: (error: GatewayEr
   req.once(raised, listener);
   const error = errors.get(req);
   if (error !== undefined) listener(error);
+}
+
+/**
+ * Finds what Node's parser accepts although another server may read it differently: another end of the request, or
+ * another target. Such a request is refused, and nothing after it on its connection is served (RFC 9112 sections 3.2, 6.1
+ * and 11.2).
+ * @param req after normalizeTarget
+ * @returns what is wrong, for the client
+ */
+export function findAmbiguity(req: IncomingMessage): string | undefined {
+  const coding = req.headers['transfer-encoding'];
+  if (req.httpVersion !== '1.1' && req.httpVersion !== '1.0') {
+    return 'This HTTP version is not supported. Use HTTP/1.1 or HTTP/1.0.';
+  }
+  if (coding !== undefined && req.httpVersion === '1.0') {
+    return 'HTTP/1.0 has no Transfer-Encoding. Use Content-Length.';
+  }
+  if (coding !== undefined && coding.toLowerCase() !== 'chunked') {
+    return 'The only supported Transfer-Encoding is chunked.';
+  }
+  return hasInvalidTarget(req) ? 'The request target must be a path without a fragment.' : undefined;
+}
+
+/** Characters of a host and port (RFC 3986 section 3.2). */
+const wellFormedHost = /^[A-Za-z0-9._~!$&'()*+,;=%:[\]-]*$/;
+
+/** Whether there is exactly one valid Host, which HTTP/1.0 may omit (RFC 9112 section 3.2). */
+function hasValidHost(req: IncomingMessage): boolean {
+  const hosts = countHeader('host', req);
+  if (hosts === 0) return req.httpVersion === '1.0';
+  return hosts === 1 && wellFormedHost.test(req.headers.host ?? '');
+}
+
+/**
+ * Counts how often a header was sent. Node's `headers` joins or drops repeated ones.
+ * @param name in lower case
+ */
+function countHeader(name: string, { rawHeaders }: Pick<IncomingMessage, 'rawHeaders'>): number {
+  let count = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const sent = rawHeaders[index];
+    if (sent?.length === name.length && sent.toLowerCase() === name) count += 1;
+  }
+  return count;
+}
+
+const invalidTargets = new WeakSet<IncomingMessage>();
+
+/**
+ * Leaves path and query as the target, exactly as they were sent, so that all steps see the same one. Scheme and host of
+ * an absolute form, which every server must accept, are removed (RFC 9112 section 3.2.2). An invalid target is recorded
+ * and replaced, since Express would look for a URL in it.
+ */
+export function normalizeTarget(req: IncomingMessage): void {
+  const target = withoutAuthority(req.url ?? '');
+  const fragment = target.indexOf('#');
+  // The asterisk means the server as a whole (RFC 9110 section 9.3.7).
+  if (target === '*' && req.method === 'OPTIONS') return;
+  if (!target.startsWith('/') || fragment !== -1) invalidTargets.add(req);
+  if (!target.startsWith('/')) req.url = '/';
+  else req.url = fragment === -1 ? target : target.slice(0, fragment);
+}
+
+/** Whether the target was invalid (RFC 9112 section 3.2). */
+export function hasInvalidTarget(req: IncomingMessage): boolean {
+  return invalidTargets.has(req);
+}
+
+function withoutAuthority(target: string): string {
+  const [, rest] = /^https?:\/\/[^/?#]*((?:[/?#].*)?)$/is.exec(target) ?? [];
+  if (rest === undefined) return target;
+  return rest.startsWith('/') ? rest : `/${rest}`;
 }

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Transform, type Duplex, type TransformCallback } from 'node:stream';
+import { createSlots } from './connection-limits.ts';
 import { hasBody } from './request.ts';
-import { createSlots } from './slots.ts';
 
 /*
  * Frames are not read, but for where one ends, so that the gateway can end a connection between two of them.
@@ -19,7 +19,7 @@ export function asksForWebSocket(req: IncomingMessage): boolean {
 }
 
 /** Status codes of Close frames (RFC 6455 section 7.4.1). */
-export const closeCodes = { goingAway: 1001, policyViolation: 1008 };
+const closeCodes = { goingAway: 1001, policyViolation: 1008 };
 
 /** Passes frames on until it is closed, and ends with a Close frame then. */
 export class Frames extends Transform {

@@ -2,7 +2,7 @@ import express from 'express';
 import { createProxyMiddleware } from 'http-proxy-middleware';
 import { pino } from 'pino';
 import { Agent } from 'undici';
-import { ResponseHeaders } from '../../../gateway/platform/http/response-headers.ts';
+import { ResponseHeaders } from '../../../gateway/platform/http/response.ts';
 import { createTransport } from '../../../gateway/upstream/exchange.ts';
 import { addClientHeaders, upstreamRequestHeaders } from '../../../gateway/upstream/forwarded-headers.ts';
 import { placeholderTarget, undiciTransport } from '../../../gateway/upstream/transport.ts';

@@ -1,4 +1,4 @@
-import { ResponseHeaders } from '../../../gateway/platform/http/response-headers.ts';
+import { ResponseHeaders } from '../../../gateway/platform/http/response.ts';
 import { addClientHeaders } from '../../../gateway/upstream/forwarded-headers.ts';
 
 /** The headers of an upstream response that the gateway forwards, by name. */

@@ -2,7 +2,7 @@ import { Router, type Request, type RequestHandler } from 'express';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import type { ConsoleSession } from '../../../control/access/console-sessions.ts';
-import { addressGroup, createIsProxy, findClientAddress } from '../../../platform/http/client-address.ts';
+import { addressGroup, createIsProxy, findClientAddress } from '../../../platform/http/addresses.ts';
 import { ApiError } from '../api-error.ts';
 import type { RouteApi } from '../route.ts';
 import { isReading } from './caller.ts';

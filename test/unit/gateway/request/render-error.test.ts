@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import express from 'express';
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
-import { ResponseHeaders } from '../../../../gateway/platform/http/response-headers.ts';
+import { ResponseHeaders } from '../../../../gateway/platform/http/response.ts';
 import { renderError, renderFallback } from '../../../../gateway/request/render-error.ts';
 
 test('an error that cannot be rendered gets 500 in the Error shape, and its detail is logged', async () => {

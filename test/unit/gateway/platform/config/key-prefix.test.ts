@@ -13,7 +13,7 @@ import {
   setKeyPrefix,
   whyNoKeyPrefix,
 } from '../../../../../gateway/platform/config/key-prefix.ts';
-import { holdsApiKey } from '../../../../../gateway/platform/http/public-address.ts';
+import { holdsApiKey } from '../../../../../gateway/platform/http/addresses.ts';
 import { parseCredential } from '../../../../../gateway/request/authenticate.ts';
 import { petsKeyPrefix } from '../../../../../gateway/upstream/pets-service.ts';
 

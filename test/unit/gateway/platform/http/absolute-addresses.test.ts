@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { absoluteAddresses } from '../../../../../gateway/platform/http/public-address.ts';
+import { absoluteAddresses } from '../../../../../gateway/platform/http/addresses.ts';
 
 const base = 'https://api.example.com/animals';
 const linkOf = (link: string | string[]) => absoluteAddresses({ link }, () => base)['link'];

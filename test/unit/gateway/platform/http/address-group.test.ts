@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { addressGroup } from '../../../../../gateway/platform/http/client-address.ts';
+import { addressGroup } from '../../../../../gateway/platform/http/addresses.ts';
 
 describe('the group of addresses that share a limit', () => {
   test.each([

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createIsProxy, findClientAddress } from '../../../../../gateway/platform/http/client-address.ts';
+import { createIsProxy, findClientAddress } from '../../../../../gateway/platform/http/addresses.ts';
 
 const isProxy = createIsProxy(['127.0.0.1', '10.0.0.0/8', 'fd00::/8']);
 

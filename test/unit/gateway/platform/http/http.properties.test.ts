@@ -1,8 +1,8 @@
 import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
-import { normalizeTarget } from '#runtime/normalize-target.ts';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { normalizeTarget } from '../../../../../gateway/platform/http/request.ts';
 import { loadApiDescription } from '../../../../../gateway/upstream/api-description.ts';
 import { upstreamRequestHeaders } from '../../../../../gateway/upstream/forwarded-headers.ts';
 import { clientResponseHeaders } from '../../../../support/http/client-response-headers.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createPublicAddress } from '../../../../../gateway/platform/http/public-address.ts';
+import { createPublicAddress } from '../../../../../gateway/platform/http/addresses.ts';
 
 const proxy = '10.0.0.1';
 const isProxy = (address: string) => address === proxy;

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { endWithBody } from '../../../../../gateway/platform/http/send-response.ts';
+import { endWithBody } from '../../../../../gateway/platform/http/response.ts';
 
 test('a body arrives byte for byte, whatever its length', async () => {
   let body = Buffer.alloc(0);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createIsProxy } from '../../../../../gateway/platform/http/client-address.ts';
+import { createIsProxy } from '../../../../../gateway/platform/http/addresses.ts';
 
 test.each([
   ['10.1.2.3', true],

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createMessageClasses } from '#runtime/message-classes.ts';
 import express from 'express';
 import { expect, test } from 'vitest';
+import { createMessageClasses } from '../../../../../gateway/platform/http/http-server.ts';
 import { send } from '../../../../support/http/http.ts';
 
 test("requests and responses have an Express app's prototypes from the start, and the app keeps them", async () => {

@@ -1,7 +1,7 @@
 import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
-import { hasInvalidTarget, normalizeTarget } from '#runtime/normalize-target.ts';
 import { expect, test } from 'vitest';
+import { hasInvalidTarget, normalizeTarget } from '../../../../../gateway/platform/http/request.ts';
 
 /** A request whose socket is never connected. */
 function requestFor(target: string, method = 'GET'): IncomingMessage {

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { deliveryOutcomes } from '../../../../gateway/control/webhooks/webhook-status.ts';
 import { createMetrics } from '../../../../gateway/platform/observability/metrics.ts';
 import { builtInPlans } from '../../../../gateway/quota/plan-settings.ts';
-import { showKnownSeries, showPlanLimits } from '../../../../gateway/request/known-series.ts';
+import { showKnownSeries, showPlanLimits } from '../../../../gateway/request/record-access.ts';
 import { loadApiDescription } from '../../../../gateway/upstream/api-description.ts';
 
 const readme = readFileSync(new URL('../../../../gateway/OPERATE.md', import.meta.url), 'utf8');

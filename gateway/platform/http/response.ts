@@ -1,8 +1,68 @@
-import { STATUS_CODES, type IncomingMessage, type ServerResponse } from 'node:http';
+import { STATUS_CODES, type IncomingMessage, type OutgoingHttpHeader, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { RequestHandler } from 'express';
 import { GatewayError, type ErrorCode } from '../../errors.ts';
 import type { ConnectionLimit } from './connection-limits.ts';
-import type { ResponseHeaders } from './response-headers.ts';
+
+/**
+ * Headers of a response, in the order in which they were first set. Names compare without regard to case (RFC 9110
+ * section 5.1). Node's own setHeader builds an object keyed by lower-case names, which for a dozen headers costs more
+ * than most steps of the journey; this list is handed to writeHead as it is.
+ */
+export class ResponseHeaders {
+  /** Names and values in turn. */
+  readonly #raw: OutgoingHttpHeader[];
+
+  constructor(raw: readonly OutgoingHttpHeader[] = []) {
+    this.#raw = [...raw];
+  }
+
+  /** Adds a header, or replaces its value. */
+  set(name: string, value: OutgoingHttpHeader): void {
+    const index = this.#indexOf(name);
+    if (index === undefined) this.#raw.push(name, value);
+    else this.#raw[index + 1] = value;
+  }
+
+  /** Adds a header, or a further element to the list that is its value (RFC 9110 section 5.3). */
+  append(name: string, value: string): void {
+    const index = this.#indexOf(name);
+    if (index === undefined) this.#raw.push(name, value);
+    else this.#raw[index + 1] = `${[this.#raw[index + 1]].flat().join(', ')}, ${value}`;
+  }
+
+  setAll(headers: Readonly<Record<string, string>>): void {
+    for (const name in headers) this.set(name, headers[name] ?? '');
+  }
+
+  has(name: string): boolean {
+    return this.#indexOf(name) !== undefined;
+  }
+
+  copy(): ResponseHeaders {
+    return new ResponseHeaders(this.#raw);
+  }
+
+  /** Names and values in turn, as Node's writeHead takes them. The caller must not change the list. */
+  toRaw(): OutgoingHttpHeader[] {
+    return this.#raw;
+  }
+
+  /** Index of a name. Looks at every other entry: a value, such as a client's request id, may read like a name. */
+  #indexOf(name: string): number | undefined {
+    for (let index = 0; index < this.#raw.length; index += 2) {
+      if (isSameName(this.#raw[index], name)) return index;
+    }
+    return undefined;
+  }
+}
+
+function isSameName(known: OutgoingHttpHeader | undefined, name: string): boolean {
+  if (known === name) return true;
+  return (
+    typeof known === 'string' && known.length === name.length && known.toLowerCase() === name.toLowerCase()
+  );
+}
 
 /** Longer bodies are not copied to be joined with the headers. */
 const maxJoinedBytes = 2048;
@@ -128,3 +188,20 @@ export const securityHeaders = {
   'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
   'X-Content-Type-Options': 'nosniff',
 } as const;
+
+interface ServedFile {
+  text: string | Promise<string>;
+  contentType: string;
+  headers: Readonly<Record<string, string>>;
+}
+
+/** Serves texts by their paths. @param find finds what is at a path */
+export function serveFiles(find: (path: string) => ServedFile | undefined): RequestHandler {
+  return async function serveFiles(req, res, next) {
+    const isRead = req.method === 'GET' || req.method === 'HEAD';
+    const file = isRead ? find(req.baseUrl + req.path) : undefined;
+    if (file === undefined) return next();
+    // A Buffer, since Express adds a charset to the type of a text.
+    res.set({ ...file.headers, 'Content-Type': file.contentType }).send(Buffer.from(await file.text));
+  };
+}
