@@ -3,10 +3,8 @@
  * of nginx, in order and with commas between them; `-` is a connection that is closed without a response.
  */
 export interface Http1Case {
-  id: string;
-  /** Of RFC 9112, unless it says another one. */
-  clause: string;
-  asks: string;
+  /** What it is, and asks for, with a section of RFC 9112, unless it says another one. */
+  name: string;
   /** Latin1, one character per byte. @param authorization header line */
   bytes: (authorization: string) => string;
   gateway: string;
@@ -14,14 +12,10 @@ export interface Http1Case {
   nginx: string;
 }
 
-type Row = [id: string, clause: string, asks: string, bytes: Http1Case['bytes'], statuses: string];
-
-/** @param rows with the three statuses in one text, or one status if all three servers have the same */
-export function http1Cases(rows: readonly Row[]): Http1Case[] {
-  return rows.map(([id, clause, asks, bytes, statuses]) => {
-    const [gateway = '', node = gateway, nginx = gateway] = statuses.split(' ');
-    return { id, clause, asks, bytes, gateway, node, nginx };
-  });
+/** @param statuses of the three servers, or one status if all of them have the same */
+export function casesOf(statuses: string, cases: Record<string, Http1Case['bytes']>): Http1Case[] {
+  const [gateway = '', node = gateway, nginx = gateway] = statuses.split(' ');
+  return Object.entries(cases).map(([name, bytes]) => ({ name, bytes, gateway, node, nginx }));
 }
 
 export const target = '/v1/pets';
@@ -44,6 +38,10 @@ export const lines =
   (...all: string[]): Http1Case['bytes'] =>
   (authorization) =>
     [...all.map((line) => line.replace('KEY', authorization)), '', ''].join('\r\n');
+
+/** A valid request but for this Host. */
+export const host = (value: string) =>
+  lines(`GET ${target} HTTP/1.1`, `Host: ${value}`, 'KEY', 'Connection: close');
 
 /** A request that stands where a body, or nothing, should be. */
 export const hidden = `GET ${target}?hidden HTTP/1.1\r\nHost: x\r\n\r\n`;

@@ -45,12 +45,12 @@ describe.each(Object.entries(groups))('HTTP/1.1, %s', (_group, cases) => {
   });
   afterAll(() => stack.disposeAsync());
 
-  test.each(cases)('$id: $asks ($clause)', async (each) => {
+  test.each(cases)('$name', async (each) => {
     expect(await statusesOf(kit.gateway.port, each, key)).toBe(each.gateway);
     expect(kit.upstream.seen.filter(({ url }) => url.includes('hidden'))).toEqual([]);
   });
 
-  test.each(cases)('$id: Node', async (each) => {
+  test.each(cases)('Node: $name', async (each) => {
     expect(await statusesOf(portOf(node), each, key)).toBe(each.node);
   });
 
@@ -58,7 +58,7 @@ describe.each(Object.entries(groups))('HTTP/1.1, %s', (_group, cases) => {
     // Not waited for: connections may be open.
     const service = shared(startPlainServer, (server) => void server.close());
     const proxy = shared(() => startReverseProxy('nginx', portOf(service)));
-    test.each(cases)('$id: nginx', async (each) => {
+    test.each(cases)('nginx: $name', async (each) => {
       expect(await statusesOf(proxy.port, each, key)).toBe(each.nginx);
     });
   });

@@ -17,22 +17,20 @@ function hasTest(path: string, name: string): boolean {
 
 const missingTests = (shown: readonly string[]) =>
   shown.filter((each) => {
-    const [path = '', ...name] = each.split(': ');
-    return !hasTest(pathOf(path), name.join(': '));
+    const [path = '', name = ''] = each.split(/: (.+)/);
+    return !/^(?:does not apply|deviates)$/.test(path) && !hasTest(pathOf(path), name);
   });
 
 const standards = [rfc9110, rfc9111, rfc6750, rfc9745, rfc8594, rateLimitDraft, owaspApi2023, asvs5];
 
 describe.each(standards)('$title', ({ clauses }) => {
-  test.each(clauses)('%s: %s', (_clause, _asks, shown) => {
-    const tests = typeof shown === 'string' ? [shown] : 'length' in shown ? shown : [];
-    const reasons = typeof shown === 'object' && !('length' in shown) ? Object.values<string>(shown) : tests;
-    expect(reasons.filter((reason) => reason !== '')).not.toEqual([]);
-    expect(missingTests(tests)).toEqual([]);
+  test.each(clauses)('$clause: $asks', ({ asks, shown }) => {
+    expect([asks, ...shown].every((text) => text !== '') && shown.length > 0).toBe(true);
+    expect(missingTests(shown)).toEqual([]);
   });
 
   test('has each clause once', () => {
-    const names = clauses.map(([clause]) => clause);
+    const names = clauses.map(({ clause }) => clause);
     expect(new Set(names).size).toBe(names.length);
   });
 });
