@@ -82,24 +82,16 @@ for (const { name, open, tags } of petsDatabases)
         expectError(await create({}), 400, 'invalid_request', reasons);
       });
 
-      test.each(['{', '{"name": undefined}', "{'name':'a'}", '{"a":1}{', 'NaN'])(
-        '%s is not JSON',
-        async (body) => {
-          expectError(await create(body), 400, 'invalid_json');
-        },
-      );
+      test.each(['{', '{"name": undefined}'])('%s is not JSON', async (body) => {
+        expectError(await create(body), 400, 'invalid_json');
+      });
 
       test.each<[headers: Record<string, string>, code?: string, body?: string]>([
         [{}, 'unsupported_media_type'],
         [{ 'content-type': 'text/plain' }, 'unsupported_media_type'],
-        [{ 'content-type': 'application/x-www-form-urlencoded' }, 'unsupported_media_type'],
         [{ 'content-type': 'application/json; charset=latin1' }, 'unsupported_media_type'],
-        [{ 'content-type': 'application/jsonp' }, 'unsupported_media_type'],
-        [{ 'content-type': 'application/json; charset=utf-16; v=1' }, 'unsupported_media_type'],
         [{ 'content-type': 'application/json', 'content-encoding': 'gzip' }, 'unsupported_media_type', 'x'],
         [{ 'content-type': 'application/json' }, 'invalid_request', ''],
-        [{ 'content-type': 'application/json; v=1' }],
-        [{ 'content-type': 'application/json;' }],
         [{ 'content-type': 'Application/JSON ; charset="UTF-8"' }],
       ])('a body with %j: %s', async (headers, code, body = '{"name":"a","categoryId":1}') => {
         const response = await send(`${base}/v1/pets`, { method: 'POST', key: token, headers, body });

@@ -29,8 +29,6 @@ test('a well-formed X-Request-Id is kept, in the response and in the log', async
 test.each([
   ['none', undefined],
   ['one with a line break in it', 'a%0Ab'],
-  ['one that is too long', 'a'.repeat(129)],
-  ['a token', 'eyJhbGciOiJFUzI1NiJ9/x'],
 ])('a request with %s gets an id, and the log has the same', async (_name, offered) => {
   const headers: Record<string, string> = offered === undefined ? {} : { 'x-request-id': offered };
   const response = await send(`${service.url}/v1/pets/0`, { key: token, headers });
@@ -39,12 +37,9 @@ test.each([
   await expect.poll(() => service.output()).toContain(`"requestId":"${id}"`);
 });
 
-test.each(['/livez', '/readyz', '/metrics', '/openapi.json', '/nothing'])(
-  '%s has an id, too',
-  async (path) => {
-    expect((await send(service.url + path)).header('X-Request-Id')).toMatch(uuid);
-  },
-);
+test.each(['/livez', '/metrics', '/nothing'])('%s has an id, too', async (path) => {
+  expect((await send(service.url + path)).header('X-Request-Id')).toMatch(uuid);
+});
 
 test('/metrics counts requests, and times them and the statements of the database', async () => {
   const read = async () => (await send(`${service.url}/metrics`)).text;

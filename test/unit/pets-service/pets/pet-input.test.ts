@@ -26,11 +26,8 @@ describe('a new pet', () => {
 
   test.each([
     ['surrounded by white space, which is trimmed', ' \t\r\n\u00a0Rex II\u3000 ', 'Rex II'],
-    ['in any script', 'Жучка 犬 🐕', 'Жучка 犬 🐕'],
-    ['of one character', 'R', 'R'],
     ['of 255 characters', 'x'.repeat(255), 'x'.repeat(255)],
     ['of 255 code points outside the basic plane', '🐕'.repeat(255), '🐕'.repeat(255)],
-    ['of 255 characters and white space', ` ${'x'.repeat(255)} `, 'x'.repeat(255)],
   ])('may have a name %s', (_name, name, stored) => {
     expect(parseNewPet({ name, categoryId: 1n }).name).toBe(stored);
   });
@@ -39,18 +36,12 @@ describe('a new pet', () => {
 describe('a name is refused', () => {
   test.each([
     ['missing', undefined, 'name is required.'],
-    ['null', null, 'name must be a string.'],
     ['a number', 5n, 'name must be a string.'],
-    ['a list', ['Rex'], 'name must be a string.'],
     ['empty', '', 'name must not be empty.'],
     ['white space', ' \t\u2003 ', 'name must not be empty.'],
     ['256 characters long', 'x'.repeat(256), 'name must have at most 255 characters.'],
-    ['256 code points long', '🐕'.repeat(256), 'name must have at most 255 characters.'],
     ['with a NUL', 'R\u0000x', 'name must not contain control characters.'],
-    ['with a line break', 'Rex\nRex', 'name must not contain control characters.'],
     ['with an ESC', '\u001b[31mRex', 'name must not contain control characters.'],
-    ['with a DEL', 'Rex\u007f', 'name must not contain control characters.'],
-    ['with the first C1 control character', 'Rex\u0080', 'name must not contain control characters.'],
     ['with the last C1 control character', 'Rex\u009f', 'name must not contain control characters.'],
     ['with half a surrogate pair', 'Rex\ud83d', 'name must be valid Unicode.'],
   ])('%s', (_name, name, message) => {
@@ -144,13 +135,9 @@ describe('a cursor', () => {
 
   test.each([
     ['empty', ''],
-    ['an id', '20'],
     ['cut short', formatCursor(20n).slice(0, -1)],
-    ['too long', `${formatCursor(20n)}A`],
-    ['padded', `${formatCursor(20n)}=`],
     ['with a stray character', `${formatCursor(20n).slice(0, 5)}!${formatCursor(20n).slice(5)}`],
     ['with other bits at its end', `${formatCursor(20n).slice(0, -1)}B`],
-    ['of another alphabet', 'f/////////8'],
   ])('is refused if it is %s', (_name, cursor) => {
     expect(errorBody(() => parsePetsQuery({ cursor }))).toEqual(
       invalid('cursor is invalid: take it from the Link header of a page.'),
