@@ -16,7 +16,6 @@ import {
 } from '../limits/limits.ts';
 import { anonymousField, anonymousWindow } from '../limits/setting-fields.ts';
 import { eachExactly, forAll, hasWindow, windowNames, type WindowName } from '../limits/windows.ts';
-import { redisKeys } from '../platform/redis/redis-keys.ts';
 import {
   defineSetting,
   fieldsSchema,
@@ -25,7 +24,8 @@ import {
   type Fields,
   type Reading,
   type Setting,
-} from '../platform/redis/settings.ts';
+} from '../platform/redis/define-setting.ts';
+import { redisKeys } from '../platform/redis/redis-keys.ts';
 
 /** A valid name of a plan. */
 export const planNamePattern = /^[a-z][a-z0-9-]{0,31}$/;

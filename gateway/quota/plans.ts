@@ -5,7 +5,7 @@ import {
   createLiveSetting,
   type LiveSetting,
   type LiveSettingDependencies,
-} from '../platform/redis/settings.ts';
+} from '../platform/redis/live-setting.ts';
 import {
   anonymousPlan,
   anonymousSetting,

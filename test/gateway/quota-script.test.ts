@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { windowNames } from '../../gateway/limits/windows.ts';
+import { scriptOutcome } from '../../gateway/platform/redis/define-scripts.ts';
 import { RedisUnavailable, type RedisGate } from '../../gateway/platform/redis/redis-gate.ts';
 import { quotaKeys, redisKeys, type KeyPlace } from '../../gateway/platform/redis/redis-keys.ts';
-import { scriptOutcome } from '../../gateway/platform/redis/scripts.ts';
 import { defaultBanPolicy, formatPolicies } from '../../gateway/quota/policies.ts';
 import { createQuotaBatch } from '../../gateway/quota/redis-quota.ts';
 import { startRedisKit } from '../support/kits/keys.ts';
+import { createOpenBatch } from '../support/kits/quota-batch.ts';
 import { shared } from '../support/kits/shared.ts';
 
 const placeOf = (index: number): KeyPlace => ({
@@ -17,7 +18,7 @@ const args = (minute: number, rev = -1): string[] => {
   return [String(rev), '', ...windowNames.map((name) => String(limits[name] ?? ''))];
 };
 const identity = (reply: readonly number[]) => reply;
-const { limited, allowed, stale } = scriptOutcome;
+const { limited, allowed, banned, stale } = scriptOutcome;
 
 /** Runs on redis-server, or on the embedded Redis if that is not installed: the script has to work on both. */
 describe('a batch of requests', () => {
@@ -54,6 +55,23 @@ describe('a batch of requests', () => {
     ]);
     // One more if Redis has not loaded the script yet. The embedded Redis has no command statistics.
     expect((await scriptCalls()) - before).toBeLessThanOrEqual(2);
+  });
+
+  test('has the end of a ban as it was set, in the reply that led to it and in those during it', async () => {
+    const script = createOpenBatch(redis, {
+      ...defaultBanPolicy,
+      graceSeconds: 0,
+      strikes: 1,
+      strikesPerLimit: 0,
+    });
+    const decide = () => script.run(quotaKeys(placeOf(500)), args(1), identity);
+    let reply = await decide();
+    // A refusal in the millisecond of the first one is no strike yet.
+    while (reply[0] !== banned) reply = await decide();
+    const [, nowMs = 0, banMs = 0, isNew, , endMs] = reply;
+    expect({ isNew, endMs }).toEqual({ isNew: 1, endMs: nowMs + banMs });
+    const [, , , isNewAgain, , endMsAgain] = await decide();
+    expect({ isNewAgain, endMsAgain }).toEqual({ isNewAgain: 0, endMsAgain: endMs });
   });
 
   test('is split if it does not fit into one command', async () => {

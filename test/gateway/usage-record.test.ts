@@ -155,7 +155,7 @@ describe('the record of the use of a key', () => {
     const old = redisKeys.usageMonth(key.customerId, '202001');
     await redis.hset(old, { '05': 9 });
     const range = { first: Date.parse('2020-01-05') / dayMs, last: Date.parse('2020-01-05') / dayMs };
-    expect(await readUsageDays(redis, key.customerId, { ...range, oldest: 0 })).toMatchObject([
+    expect(await readUsageDays(redis, key.customerId, { ...range, oldest: range.first })).toMatchObject([
       { served: 9 },
     ]);
     expect(await readUsageDays(redis, key.customerId, { ...range, oldest: range.first + 1 })).toMatchObject([

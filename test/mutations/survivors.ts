@@ -13,6 +13,32 @@ export const survivors: readonly { file: string; before: string; after: string; 
     because: 'it differs for a refusal in one single millisecond, the thousandth of the ban',
   },
   {
+    file: 'gateway/platform/redis/scripts/change-record.lua',
+    before: 'elseif tonumber(ARGV[2]) > nowSeconds then',
+    after: 'elseif tonumber(ARGV[2]) >= nowSeconds then',
+    because: 'it differs for an expiry that was edited into this very second',
+  },
+  {
+    file: 'gateway/quota/address-limit.ts',
+    before: 'resetMs: result === null ? windowMs : Math.min(Math.max(0, result.msBeforeNext), windowMs),',
+    after: 'resetMs: result === null ? windowMs : Math.min(Math.max(1, result.msBeforeNext), windowMs),',
+    because: 'it is one millisecond of a window that has just ended, and headers show whole seconds',
+  },
+  {
+    file: 'gateway/keys/api-key-cache.ts',
+    before:
+      'if (last !== undefined && read.rev < last.rev) return { ...read, suspendedAt: last.suspendedAt };',
+    after:
+      'if (last !== undefined && read.rev <= last.rev) return { ...read, suspendedAt: last.suspendedAt };',
+    because: 'every change has a rev of its own: two records with the same one say the same',
+  },
+  {
+    file: 'gateway/keys/api-key-format.ts',
+    before: 'const anyKey = /[a-z0-9]{1,15}_[0-9A-Za-z]{38}/g;',
+    after: 'const anyKey = /[a-z0-9]{1,16}_[0-9A-Za-z]{38}/g;',
+    because: 'a key has no prefix of 16 characters; its checksum tells it from other text',
+  },
+  {
     file: 'gateway/quota/redis-quota.ts',
     before: 'if (waiting.length > 0) schedule();',
     after: 'if (waiting.length >= 0) schedule();',

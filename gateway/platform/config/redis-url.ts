@@ -1,5 +1,5 @@
 /** A server, such as redis.internal:6379. */
-interface RedisHost {
+export interface RedisHost {
   host: string;
   port: number;
 }

@@ -131,14 +131,14 @@ test('a key of a suspended customer is refused, also without Redis', async () =>
   expect(await keys.find(keyHash)).toEqual(suspended);
 });
 
-test('a lost change is reported of the key', async () => {
+test('a lost change is reported of the key, and a revocation holds', async () => {
   const keys = cache();
-  record = { ...valid, rev: '2' };
+  record = { ...valid, rev: '2', revokedAt: '2026-10-01T00:00:00.000Z' };
   await keys.find(keyHash);
   expect(reports).toEqual([[key, []]]);
   reports = [];
   record = valid;
-  await keys.reread(keyHash);
+  expect((await keys.reread(keyHash)).outcome).toBe('revoked');
   expect(reports).toEqual([[key, [expect.stringContaining('Redis has lost a change of key_1')]]]);
 });
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { doubtInWords, parseLimit } from '../../../../gateway/limits/limits.ts';
+import { doubtInWords, parseLimit, windowOverShadow } from '../../../../gateway/limits/limits.ts';
 import { currentTitle } from '../../../../gateway/limits/windows.ts';
 
 test.each([
@@ -40,4 +40,14 @@ test('a longer window with fewer requests is doubted in words', () => {
 
 test('windows have titles', () => {
   expect((['minute', 'day'] as const).map(currentTitle)).toEqual(['This minute', 'Today (UTC)']);
+});
+
+test("a request is above a shadow limit if more is used than it allows, in windows that are the plan's", () => {
+  const states = {
+    minute: { limit: 60, remaining: 29, resetMs: 1 },
+    day: { limit: 9, remaining: 9, resetMs: 1 },
+  };
+  expect(windowOverShadow(states, { minute: 30, day: 1 }, {})).toBe('minute');
+  expect(windowOverShadow(states, { minute: 31, day: 1 }, {})).toBeUndefined();
+  expect(windowOverShadow(states, { minute: 30, hour: 1 }, { minute: 60 })).toBeUndefined();
 });

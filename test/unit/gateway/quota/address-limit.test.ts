@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
-import { createRefusedAddresses } from '../../../../gateway/quota/address-limit.ts';
+import type { RedisClient } from '../../../../gateway/platform/redis/redis-client.ts';
+import type { RedisGate } from '../../../../gateway/platform/redis/redis-gate.ts';
+import { createAddressLimit, createRefusedAddresses } from '../../../../gateway/quota/address-limit.ts';
 
 const group = '203.0.113.7';
 
@@ -43,4 +45,17 @@ test('a prolonged refusal is remembered for another second, until it is forgotte
   expect(refused.find(group)?.resetMs).toBe(28_500);
   refused.forget(group);
   expect(refused.find(group)).toBeUndefined();
+});
+
+test('without Redis, a process counts the requests of an address itself', async () => {
+  const gate = { open: false } as RedisGate;
+  const { charge, peek } = createAddressLimit({ redis: {} as RedisClient, gate, limit: () => 2 });
+  expect(await peek(group)).toEqual({ limit: 2, remaining: 2, resetMs: 60_000 });
+  const charged = [await charge(group), await charge(group), await charge(group)];
+  expect(charged.map(({ allowed, window }) => [allowed, window.remaining])).toEqual([
+    [true, 1],
+    [true, 0],
+    [false, 0],
+  ]);
+  expect(await peek(group)).toMatchObject({ limit: 2, remaining: 0 });
 });

@@ -25,10 +25,19 @@ test('no strikes lead to a ban while bans are off, or without a policy or a minu
   expect(strikesBeforeBan(defaultBanPolicy, null)).toBeNull();
 });
 
-test.each(Object.keys(defaultBanPolicy))('the script is told %s', (field) => {
-  const value: unknown = Reflect.get(defaultBanPolicy, field);
-  const changed = { ...defaultBanPolicy, [field]: typeof value === 'number' ? value + 1 : !value };
-  expect(formatPolicies(changed)).not.toEqual(formatPolicies(defaultBanPolicy));
+test('the script is told both policies, times in milliseconds', () => {
+  const policy = {
+    enabled: true,
+    strikes: 1,
+    strikesPerLimit: 2.5,
+    graceSeconds: 3,
+    windowSeconds: 4,
+    banSeconds: 5,
+    maxBanSeconds: 6,
+    resetSeconds: 7,
+  };
+  expect(formatPolicies(policy, 8)).toEqual(['1', '2.5', '3000', '4000', '5000', '6000', '7000', '8']);
+  expect(formatPolicies({ ...policy, enabled: false }, 8)[0]).toBe('0');
 });
 
 test('each number of the policy has the bounds that are documented, and no further ones', () => {

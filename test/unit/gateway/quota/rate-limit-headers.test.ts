@@ -73,6 +73,15 @@ describe('a limited request', () => {
     });
   });
 
+  test('that costs several units shows what refused it, also if another window has fewer left', () => {
+    const windows = { minute: { ...minute, remaining: 0 }, day: { ...day, remaining: 3 } };
+    expect(rateLimitHeaders({ outcome: 'limited', violated: 'day', windows, nowMs })).toMatchObject({
+      'X-RateLimit-Limit': '1000',
+      'X-RateLimit-Remaining': '3',
+      'Retry-After': '40211',
+    });
+  });
+
   test('waits for midnight if the day limit refused it, and is told how near a ban is', () => {
     const headers = rateLimitHeaders({
       outcome: 'limited',
