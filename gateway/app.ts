@@ -1,4 +1,5 @@
 import type { IncomingMessage, RequestListener } from 'node:http';
+import type { LogRequest } from '#runtime/log.ts';
 import express, { type Express, type Request, type RequestHandler } from 'express';
 import type { Logger } from 'pino';
 import type { GatewayError } from './errors.ts';
@@ -18,7 +19,6 @@ import { createMessageClasses, type MessageClasses } from './platform/http/http-
 import { findAmbiguity, normalizeTarget } from './platform/http/request.ts';
 import { asksForWebSocket, createWebSockets } from './platform/http/websocket.ts';
 import type { Metrics } from './platform/observability/metrics.ts';
-import type { LogRequest } from './platform/observability/request-log.ts';
 import type { RequestSpans } from './platform/observability/request-spans.ts';
 import type { RedisState } from './process/redis-state.ts';
 import { createAddressLimit, type AddressLimit } from './quota/address-limit.ts';

@@ -1,34 +1,29 @@
 import { isIPv6 } from 'node:net';
-import { choosePort } from '#runtime/choose-port.ts';
-import { logConsoleLines } from '#runtime/console-lines.ts';
 import { runService, type Start } from '#runtime/lifecycle.ts';
-import { listen } from '#runtime/listen.ts';
-import { createLog } from '#runtime/log.ts';
+import { choosePort, listen } from '#runtime/listen.ts';
+import { createLog, createRequestLog, logConsoleLines } from '#runtime/log.ts';
 import { startEvents } from './control/webhooks/start-events.ts';
 import { provideConsoleCode } from './deploy/demo/demo-console-code.ts';
 import { provideDemoKey } from './deploy/demo/demo-key.ts';
 import { createConsole } from './faces/console/console.ts';
 import { settings } from './platform/config/config.ts';
-import { divideConnections } from './platform/config/connection-budget.ts';
-import { consoleLink, consoleOrigin, publicOrigin } from './platform/config/console-url.ts';
 import {
   adminEndpoint,
   adminHostNames,
+  consoleLink,
+  consoleOrigin,
   publicEndpoint,
-  type InstanceConfig,
-} from './platform/config/instance-config.ts';
+  publicOrigin,
+} from './platform/config/endpoints.ts';
+import { divideConnections, type InstanceConfig } from './platform/config/instance-config.ts';
 import { setKeyPrefix } from './platform/config/key-prefix.ts';
 import { createMetrics } from './platform/observability/metrics.ts';
-import { createRequestLog } from './platform/observability/request-log.ts';
 import { startEmbeddedRedis } from './platform/redis/embedded/embedded-redis.ts';
-import { createAdminApp } from './process/admin-app.ts';
-import { createAdminServer } from './process/admin-server.ts';
+import { createAdminApp, createAdminServer } from './process/admin-server.ts';
 import { createInstance, startTracing } from './process/instance.ts';
-import { loadSettings, type GatewayConfig } from './process/load-settings.ts';
-import { createNeighbours } from './process/neighbours.ts';
 import { createPrimary } from './process/primary.ts';
 import { createGatewayIdentity } from './process/process-status.ts';
-import { createReload } from './process/reload.ts';
+import { createReload, loadSettings, type GatewayConfig } from './process/reload.ts';
 import { describeServices } from './upstream/describe-services.ts';
 import { loadPrivateKey } from './upstream/internal-token.ts';
 
@@ -68,7 +63,6 @@ const start: Start<GatewayConfig> = async ({ config, log, writer, cleanup, shutd
     primary ??
     createInstance({
       ...shared,
-      createNeighbours,
       worker: null,
       logRequest: createRequestLog(log, writer),
       tracing: await startTracing(config.tracing, log),

@@ -1,5 +1,5 @@
-import type { Fields } from '../platform/redis/define-setting.ts';
 import type { Change } from '../platform/redis/record-change.ts';
+import type { Fields } from '../platform/redis/settings.ts';
 import { retryOvertaken } from './overtaken-change.ts';
 import type { Session } from './session.ts';
 

@@ -1,8 +1,8 @@
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { dayMs } from '../limits/windows.ts';
-import { parseJson } from '../platform/redis/parse-json.ts';
 import { redisKeys } from '../platform/redis/redis-keys.ts';
+import { parseJson } from '../platform/redis/redis-values.ts';
 import type { Session } from './session.ts';
 
 /** A request that is to be executed once, however often it is sent. */

@@ -1,5 +1,5 @@
 import type { RedisClient } from '../platform/redis/redis-client.ts';
-import { scoredMembers } from '../platform/redis/scored-members.ts';
+import { scoredMembers } from '../platform/redis/redis-values.ts';
 import { InvalidOperation } from './invalid-operation.ts';
 
 /** A member of a sorted set with its score. */

@@ -1,7 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { limitsIn } from '../limits/limits.ts';
 import type { InvalidValues } from '../platform/observability/invalid-values.ts';
-import type { HashReader } from '../platform/redis/hash-reader.ts';
 import type { RedisClient } from '../platform/redis/redis-client.ts';
 import { UnexpectedValue } from '../platform/redis/redis-errors.ts';
 import { RedisUnavailable, type RedisGate } from '../platform/redis/redis-gate.ts';
@@ -13,6 +12,7 @@ import {
   type KeyPlace,
   type QuotaKeys,
 } from '../platform/redis/redis-keys.ts';
+import type { HashReader } from '../platform/redis/redis-values.ts';
 import type { SetUpMarker } from '../platform/redis/set-up-marker.ts';
 import { apiKeyState, readApiKey, type ApiKeyRecord } from './records.ts';
 

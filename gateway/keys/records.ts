@@ -1,3 +1,4 @@
+import { describeIssues } from '#runtime/error-message.ts';
 import { z } from 'zod';
 import { limitIssue, limitsIn, parseLimit, type Limits } from '../limits/limits.ts';
 import {
@@ -9,10 +10,9 @@ import {
   type RecordFields,
 } from '../limits/record-fields.ts';
 import { forAll } from '../limits/windows.ts';
-import { describeIssues } from '../platform/config/describe-issues.ts';
-import type { HashReader } from '../platform/redis/hash-reader.ts';
 import { UnexpectedValue } from '../platform/redis/redis-errors.ts';
 import { redisKeys, type CustomerId, type KeyPlace } from '../platform/redis/redis-keys.ts';
+import type { HashReader } from '../platform/redis/redis-values.ts';
 
 /** What limits the requests of a customer, with all of its API keys together. */
 export interface CustomerLimits extends Limits {

@@ -1,19 +1,24 @@
 import type { KeyObject } from 'node:crypto';
-import { createDrain } from '#runtime/drain.ts';
+import { createDrain } from '#runtime/lifecycle.ts';
 import { listen } from '#runtime/listen.ts';
+import type { LogRequest } from '#runtime/log.ts';
 import type { TracingSettings } from '#runtime/tracing-settings.ts';
 import type { Logger } from 'pino';
-import { createGateway, type GatewayDependencies } from '../app.ts';
+import { createGateway, type NeighbourParts } from '../app.ts';
 import type { Health, Service } from '../control/status/service.ts';
+import { loadDocs, serveDocs } from '../faces/docs/docs.ts';
+import { createPortal } from '../faces/portal/portal.ts';
 import { defaultPlans } from '../limits/limits.ts';
-import { publicEndpoint, type InstanceConfig } from '../platform/config/instance-config.ts';
+import { publicEndpoint } from '../platform/config/endpoints.ts';
+import type { InstanceConfig } from '../platform/config/instance-config.ts';
 import { createConnectionReport } from '../platform/http/connection-limits.ts';
 import { createHttpServer } from '../platform/http/http-server.ts';
 import type { Metrics } from '../platform/observability/metrics.ts';
-import type { GatewayIdentity } from '../platform/observability/process-status.ts';
-import type { LogRequest } from '../platform/observability/request-log.ts';
 import type { Tracing } from '../platform/observability/tracing.ts';
+import type { GatewayIdentity } from '../platform/redis/process-statuses.ts';
+import type { Neighbour } from '../request/begin.ts';
 import { closeServiceUpstreams, createServiceUpstreams } from '../upstream/service-upstream.ts';
+import { defaultPortalColor } from '../upstream/services-file-schema.ts';
 import { createProcessStatus } from './process-status.ts';
 import { createRedisState } from './redis-state.ts';
 
@@ -33,8 +38,6 @@ interface InstanceDependencies {
   metrics: Metrics;
   /** Undefined if no traces are exported. It is closed with the instance. */
   tracing: Tracing | undefined;
-  /** Creates what is served beside the API. */
-  createNeighbours: (config: InstanceConfig) => GatewayDependencies['neighbours'];
 }
 
 /** Loads OpenTelemetry only if traces are exported. @returns undefined if they are not */
@@ -73,7 +76,7 @@ export function createInstance(dependencies: InstanceDependencies): Service {
     logRequest,
     metrics,
     spans: tracing?.spans,
-    neighbours: dependencies.createNeighbours(config),
+    neighbours: createNeighbours(config),
   });
   const server = createHttpServer({
     ...gatewayApp,
@@ -137,5 +140,18 @@ export function createInstance(dependencies: InstanceDependencies): Service {
       gatewayApp.close();
       await Promise.all([state.close(cause), tracing?.close()]);
     },
+  };
+}
+
+/** Creates what the public port serves beside the API: the documentation, and the customers' page. */
+function createNeighbours(config: InstanceConfig): (parts: NeighbourParts) => Neighbour[] {
+  const { publicUrl, supportUrl } = config;
+  return ({ api, ...parts }) => {
+    const { title = api.document.title, color = defaultPortalColor } = config.api.portal ?? {};
+    const look = { title, color, supportUrl };
+    return [
+      serveDocs(loadDocs(api, publicUrl, config.api), api),
+      createPortal({ ...config, ...parts, scopes: api.access.scopes, look }),
+    ];
   };
 }

@@ -2,21 +2,27 @@ import cluster, { type Worker } from 'node:cluster';
 import type { KeyObject } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { choosePort } from '#runtime/choose-port.ts';
 import type { Shutdown } from '#runtime/lifecycle.ts';
+import { choosePort } from '#runtime/listen.ts';
 import type { Logger } from 'pino';
 import type { Health, Service } from '../control/status/service.ts';
-import { publicEndpoint, type InstanceConfig } from '../platform/config/instance-config.ts';
+import { publicEndpoint } from '../platform/config/endpoints.ts';
+import type { InstanceConfig } from '../platform/config/instance-config.ts';
 import type { Metrics } from '../platform/observability/metrics.ts';
 import {
   statusKeptMs,
   type GatewayIdentity,
   type ProcessStatus,
-} from '../platform/observability/process-status.ts';
+} from '../platform/redis/process-statuses.ts';
 import { watchHandover } from './handover.ts';
-import { mergeHealth } from './merge-health.ts';
-import { addCounts, renderMetrics, type MetricsSnapshot } from './merge-metrics.ts';
-import type { FromWorker, ToWorker } from './messages.ts';
+import {
+  addCounts,
+  mergeHealth,
+  renderMetrics,
+  type FromWorker,
+  type MetricsSnapshot,
+  type ToWorker,
+} from './worker-messages.ts';
 
 const tickMs = 1000;
 /** Ticks without a message after which a worker hangs. */

@@ -3,7 +3,7 @@ import { performance } from 'node:perf_hooks';
 import { readVersion } from '#runtime/version.ts';
 import type { Health } from '../control/status/service.ts';
 import type { Metrics } from '../platform/observability/metrics.ts';
-import type { GatewayIdentity, ProcessStatus } from '../platform/observability/process-status.ts';
+import type { GatewayIdentity, ProcessStatus } from '../platform/redis/process-statuses.ts';
 import { createRecentMeasures } from '../quota/recent-measures.ts';
 import type { ApiDescription } from '../upstream/api-description.ts';
 import type { RedisState } from './redis-state.ts';

@@ -1,16 +1,21 @@
 import { createLogThrottle } from '#runtime/log-throttle.ts';
 import type { Logger } from 'pino';
+import { createEventPublisher } from '../control/webhooks/event-publisher.ts';
+import { createUseObserver } from '../control/webhooks/use-events.ts';
+import { publishKeyPrefix } from '../platform/config/key-prefix.ts';
 import type { Metrics } from '../platform/observability/metrics.ts';
 import type { Announcement } from '../platform/redis/process-statuses.ts';
-import { publishKeyPrefix } from '../platform/redis/published-key-prefix.ts';
 import type { RedisClient } from '../platform/redis/redis-client.ts';
 import { isCommandError, nameWrongType } from '../platform/redis/redis-errors.ts';
 import type { RedisGate } from '../platform/redis/redis-gate.ts';
-import { readRedisMemory } from '../platform/redis/redis-memory.ts';
-import { findRiskySettings } from '../platform/redis/risky-settings.ts';
+import { findRiskySettings, readRedisMemory } from '../platform/redis/redis-memory.ts';
 import type { SetUpMarker } from '../platform/redis/set-up-marker.ts';
 import { seedDefaults } from '../quota/default-settings.ts';
-import type { Reports } from './reports.ts';
+import { createFailureReports } from '../quota/failures.ts';
+import type { LiveUsagePolicy } from '../quota/policies.ts';
+import { createBusyCustomers } from '../quota/traffic.ts';
+import { createUsageReports } from '../quota/usage-reports.ts';
+import { createKeyUseReports, createUsageTotals } from '../quota/use-counts.ts';
 
 /** Interval for plans, ban policy and the list of processes: a change is in force within a second. */
 const refreshMs = 500;
@@ -131,6 +136,44 @@ export function startRedisSchedule(dependencies: RedisScheduleDependencies): { s
   return {
     stop() {
       for (const timer of timers) clearInterval(timer);
+    },
+  };
+}
+
+interface ReportsDependencies {
+  redis: RedisClient;
+  usagePolicy: LiveUsagePolicy;
+  log: Logger;
+  /** By Redis' clock. */
+  now: () => number;
+}
+
+type Reports = ReturnType<typeof createReports>;
+
+/** What this process counts beside the quotas, and adds to that of others from time to time. */
+export function createReports(dependencies: ReportsDependencies) {
+  const usageReports = createUsageReports(dependencies);
+  const usageTotals = createUsageTotals(dependencies);
+  const keyUse = createKeyUseReports(dependencies);
+  const events = createEventPublisher(dependencies);
+  const failures = createFailureReports(dependencies);
+  const busyCustomers = createBusyCustomers(dependencies);
+  const { decided, banned } = createUseObserver(events);
+  return {
+    events,
+    usageReports,
+    usageTotals,
+    busyCustomers,
+    keyUse,
+    failures,
+    /** All that count decisions. */
+    decisionListeners: [decided, usageReports.count, busyCustomers.count, keyUse.count, usageTotals.count],
+    onBan: banned,
+    /** The last report. Never rejects. */
+    async reportAll(): Promise<void> {
+      await usageReports.report().catch(() => {});
+      await events.flush();
+      await Promise.all([usageTotals.report(true), keyUse.report(true), failures.report(true)]);
     },
   };
 }

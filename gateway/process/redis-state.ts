@@ -1,17 +1,21 @@
+import type { Counter } from '@prometheus-io/client';
 import type { Logger } from 'pino';
+import type { Limits } from '../limits/limits.ts';
+import { createInvalidValues } from '../platform/observability/invalid-values.ts';
 import type { Metrics } from '../platform/observability/metrics.ts';
-import type { ProcessStatus } from '../platform/observability/process-status.ts';
-import { createLocalModeTimes } from '../platform/redis/local-mode-times.ts';
-import { createAnnouncement, type EndCause } from '../platform/redis/process-statuses.ts';
-import { createRedis } from '../platform/redis/redis-client.ts';
+import { createOthersReader, mergeEnforced } from '../platform/redis/enforced-settings.ts';
+import { createAnnouncement, type EndCause, type ProcessStatus } from '../platform/redis/process-statuses.ts';
+import { createRedis, type RedisClient } from '../platform/redis/redis-client.ts';
 import { createRedisClock } from '../platform/redis/redis-clock.ts';
-import { createRedisGate } from '../platform/redis/redis-gate.ts';
-import { pingRedis } from '../platform/redis/redis-health.ts';
+import { createRedisGate, pingRedis } from '../platform/redis/redis-gate.ts';
+import { createHashReader } from '../platform/redis/redis-values.ts';
 import { createSetUpMarker } from '../platform/redis/set-up-marker.ts';
+import { createLiveSetting } from '../platform/redis/settings.ts';
+import { createPlans } from '../quota/plans.ts';
+import { banPolicySetting, usageSetting } from '../quota/policies.ts';
 import { createTrafficReporter } from '../quota/traffic.ts';
-import { createLiveSettings } from './live-settings.ts';
-import { startRedisSchedule } from './redis-schedule.ts';
-import { createReports } from './reports.ts';
+import { showPlanLimits } from '../request/record-access.ts';
+import { createReports, startRedisSchedule } from './redis-schedule.ts';
 
 interface RedisStateDependencies {
   url: string;
@@ -105,5 +109,87 @@ export function createRedisState(dependencies: RedisStateDependencies) {
       gate.close();
       redis.disconnect();
     },
+  };
+}
+
+interface LiveSettingsDependencies {
+  redis: RedisClient;
+  log: Logger;
+  metrics: Metrics;
+  /** By Redis' clock. */
+  now: () => number;
+}
+
+/** What operators may set in Redis at any time, as it is in force. */
+export function createLiveSettings({ redis, log, metrics, now }: LiveSettingsDependencies) {
+  const invalidValues = createInvalidValues({
+    log,
+    setGauge: (key, issues) => metrics.invalidSettings.set({ key }, issues),
+  });
+  const hashes = createHashReader(redis);
+  const live = { hashes, invalidValues, readOthers: createOthersReader(redis) };
+  const onLimits = (plan: string, limits: Limits) => showPlanLimits(metrics, plan, limits);
+  const settings = {
+    plans: createPlans({ ...live, now, onLimits }),
+    banPolicy: createLiveSetting({ ...live, setting: banPolicySetting }),
+    usagePolicy: createLiveSetting({ ...live, setting: usageSetting }),
+  };
+  return {
+    hashes,
+    invalidValues,
+    ...settings,
+    /** What other gateways may take over from this one. */
+    enforced: () =>
+      mergeEnforced(
+        Object.values(settings).flatMap((setting) => ('enforced' in setting ? [setting.enforced()] : [])),
+      ),
+    async refreshSettings(): Promise<void> {
+      await Promise.all(Object.values(settings).map((setting) => setting.refresh()));
+    },
+  };
+}
+
+/** Interval for the seconds while local mode lasts. */
+const countMs = 1000;
+
+/**
+ * When, and for how many seconds, this process decides without Redis, as it does at its start.
+ * @param now Unix milliseconds by Redis' clock, as last known
+ */
+function createLocalModeTimes(now: () => number, seconds: Pick<Counter, 'inc'>) {
+  const iso = () => new Date(now()).toISOString();
+  const startedAt = iso();
+  let everAvailable = false;
+  let isLocal = true;
+  let countedAtMs = performance.now();
+  let last: { from: string; to: string | null } | null = null;
+
+  function count(): void {
+    const atMs = performance.now();
+    if (isLocal) seconds.inc((atMs - countedAtMs) / 1000);
+    countedAtMs = atMs;
+  }
+  const timer = setInterval(count, countMs);
+
+  return {
+    /** To be called when local mode begins (true) or ends. */
+    changed(local: boolean): void {
+      count();
+      isLocal = local;
+      if (local) last = { from: iso(), to: null };
+      else if (everAvailable && last !== null) last = { from: last.from, to: iso() };
+      everAvailable = true;
+    },
+    /**
+     * Times in ISO 8601; `to` is null while local mode lasts. Null as a whole without a local mode since the start of the
+     * process, which itself waits for Redis.
+     */
+    last: () => last,
+    /** Since when Redis is unavailable, at the start as well; undefined while it is available. */
+    unavailableSince(): string | undefined {
+      if (!everAvailable) return startedAt;
+      return last?.to === null ? last.from : undefined;
+    },
+    stop: () => clearInterval(timer),
   };
 }

@@ -1,9 +1,10 @@
 import { ConfigError } from '#runtime/environment.ts';
 import { errorMessage } from '#runtime/error-message.ts';
 import type { Logger } from 'pino';
-import { divideConnections } from '../platform/config/connection-budget.ts';
+import { loadConfig, type Config } from '../platform/config/config.ts';
+import { divideConnections } from '../platform/config/instance-config.ts';
 import { findPrivateKey } from '../upstream/internal-token.ts';
-import { loadSettings, type GatewayConfig } from './load-settings.ts';
+import { loadServices, type LoadedServices } from '../upstream/load-services.ts';
 import type { Primary, WorkerFiles } from './primary.ts';
 
 interface ReloadDependencies {
@@ -51,4 +52,13 @@ function readFiles(before: GatewayConfig, env: NodeJS.ProcessEnv, log: Logger): 
     throw new ConfigError(fixed.map((name) => `${name} has changed: restart the gateway`));
   const privateKey = findPrivateKey(settings.privateKeyFile, settings.dataDirectory);
   return { ...divideConnections(settings, log), api: settings.api, privateKey };
+}
+
+export type GatewayConfig = Config & LoadedServices;
+
+/** @throws ConfigError with every invalid setting, and with what is wrong in the files that settings name */
+export function loadSettings(env: NodeJS.ProcessEnv): GatewayConfig {
+  const config = loadConfig(env);
+  const { services, api } = loadServices(config);
+  return { ...config, services, api };
 }

@@ -1,16 +1,13 @@
 import cluster, { type Worker } from 'node:cluster';
 import { createPrivateKey } from 'node:crypto';
 import { once } from 'node:events';
-import { logConsoleLines } from '#runtime/console-lines.ts';
 import { errorMessage } from '#runtime/error-message.ts';
-import { createLog, type Log } from '#runtime/log.ts';
+import { createLog, createRequestLog, logConsoleLines, type Log } from '#runtime/log.ts';
 import type { EndCause, Service } from '../control/status/service.ts';
 import { setKeyPrefix } from '../platform/config/key-prefix.ts';
 import { createMetrics } from '../platform/observability/metrics.ts';
-import { createRequestLog } from '../platform/observability/request-log.ts';
 import { createInstance, startTracing } from './instance.ts';
-import type { FromWorker, ToWorker } from './messages.ts';
-import { createNeighbours } from './neighbours.ts';
+import type { FromWorker, ToWorker } from './worker-messages.ts';
 
 /*
  * A worker: one of the processes that serve the requests of a gateway. It follows the primary's messages and exits with it.
@@ -46,7 +43,6 @@ async function start({ config, gateway, privateKeyPem }: StartMessage): Promise<
   logConsoleLines(log);
   const service = createInstance({
     config,
-    createNeighbours,
     privateKey: createPrivateKey(privateKeyPem),
     gateway,
     worker: worker?.id ?? null,

@@ -16,6 +16,7 @@ import {
 } from '../limits/limits.ts';
 import { anonymousField, anonymousWindow } from '../limits/setting-fields.ts';
 import { eachExactly, forAll, hasWindow, windowNames, type WindowName } from '../limits/windows.ts';
+import { redisKeys } from '../platform/redis/redis-keys.ts';
 import {
   defineSetting,
   fieldsSchema,
@@ -24,8 +25,7 @@ import {
   type Fields,
   type Reading,
   type Setting,
-} from '../platform/redis/define-setting.ts';
-import { redisKeys } from '../platform/redis/redis-keys.ts';
+} from '../platform/redis/settings.ts';
 
 /** A valid name of a plan. */
 export const planNamePattern = /^[a-z][a-z0-9-]{0,31}$/;

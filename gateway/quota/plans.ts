@@ -5,7 +5,7 @@ import {
   createLiveSetting,
   type LiveSetting,
   type LiveSettingDependencies,
-} from '../platform/redis/live-setting.ts';
+} from '../platform/redis/settings.ts';
 import {
   anonymousPlan,
   anonymousSetting,

@@ -1,8 +1,13 @@
 import { z } from 'zod';
 import { byPolicyField, retentionField, strikesToBan } from '../limits/setting-fields.ts';
-import { defineSetting, mapping, numberValue, trueOrFalse } from '../platform/redis/define-setting.ts';
-import type { LiveSetting } from '../platform/redis/live-setting.ts';
 import { redisKeys } from '../platform/redis/redis-keys.ts';
+import {
+  defineSetting,
+  mapping,
+  numberValue,
+  trueOrFalse,
+  type LiveSetting,
+} from '../platform/redis/settings.ts';
 
 /**
  * When and for how long an API key is banned for going on after 429 (specification section 8.4). A strike is a refused

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { durationBounds, type Metrics } from '../platform/observability/metrics.ts';
-import type { RecentMeasures } from '../platform/observability/process-status.ts';
 import { bucketCounts } from '../platform/observability/request-metrics.ts';
+import type { RecentMeasures } from '../platform/redis/process-statuses.ts';
 import {
   countsSince,
   formatBound,

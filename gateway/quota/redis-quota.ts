@@ -4,11 +4,11 @@ import type { Caller } from '../keys/api-key-cache.ts';
 import type { Limits } from '../limits/limits.ts';
 import { alignedLeftMs, mapWindows, windowOf, windows, type ByWindow } from '../limits/windows.ts';
 import type { RequestSpans } from '../platform/observability/request-spans.ts';
-import { scriptOutcome } from '../platform/redis/define-scripts.ts';
 import type { RedisClient } from '../platform/redis/redis-client.ts';
 import { wrongTypeOf } from '../platform/redis/redis-errors.ts';
 import { RedisUnavailable, type RedisGate } from '../platform/redis/redis-gate.ts';
 import type { QuotaKeys } from '../platform/redis/redis-keys.ts';
+import { scriptOutcome } from '../platform/redis/scripts.ts';
 import { operatorsReason } from './bans.ts';
 import {
   decisionOf,

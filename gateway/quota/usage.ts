@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import type { Limits } from '../limits/limits.ts';
 import { mapWindows, utcDate, windows, type ByWindow, type WindowState } from '../limits/windows.ts';
-import { scriptOutcome } from '../platform/redis/define-scripts.ts';
 import type { RedisClient } from '../platform/redis/redis-client.ts';
 import { quotaKeys, redisKeys, type CustomerId, type KeyPlace } from '../platform/redis/redis-keys.ts';
+import { scriptOutcome } from '../platform/redis/scripts.ts';
 import { operatorsReason } from './bans.ts';
 import { windowStates } from './quota-decision.ts';
 import { parseUses } from './redis-quota.ts';

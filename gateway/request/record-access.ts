@@ -1,3 +1,4 @@
+import type { LogRequest } from '#runtime/log.ts';
 import type { RequestHandler, Response } from 'express';
 import type { Logger } from 'pino';
 import { errorCodes, type GatewayError } from '../errors.ts';
@@ -6,7 +7,6 @@ import { anonymousWindow } from '../limits/setting-fields.ts';
 import { windowNames } from '../limits/windows.ts';
 import { addressGroup } from '../platform/http/addresses.ts';
 import type { Metrics } from '../platform/observability/metrics.ts';
-import type { LogRequest } from '../platform/observability/request-log.ts';
 import type { FailureReports } from '../quota/failures.ts';
 import { anonymousPlan, enterprisePlan } from '../quota/plan-settings.ts';
 import type { ApiDescription } from '../upstream/api-description.ts';

@@ -99,12 +99,12 @@ const documentShape = z.object({
 });
 
 export type Schema = z.infer<typeof schemaShape>;
-export type Content = z.infer<typeof contentShape>;
+type Content = z.infer<typeof contentShape>;
 export type Parameter = z.infer<typeof parameterShape> & {
   /** Values that are allowed, if the description lists them. */
   choices: string[] | undefined;
 };
-export type ApiResponse = z.infer<typeof responseShape>;
+type ApiResponse = z.infer<typeof responseShape>;
 
 export interface Operation extends Omit<
   z.infer<typeof operationShape>,

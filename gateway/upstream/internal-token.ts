@@ -1,7 +1,8 @@
-import { createPublicKey, type KeyObject } from 'node:crypto';
+import { createPrivateKey, createPublicKey, generateKeyPairSync, hash, type KeyObject } from 'node:crypto';
+import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { publicKeyId, readPrivateKey } from '#runtime/key-file.ts';
-import { ensureTokenKeyPair, tokenKeyDirectory } from '#runtime/token-key-pair.ts';
+import { dataDirectoryError, makeDirectory } from '#runtime/data-directory.ts';
+import { errorMessage } from '#runtime/error-message.ts';
 import jwt from 'jsonwebtoken';
 import { LRUCache } from 'lru-cache';
 import { petsServiceName } from './pets-service.ts';
@@ -105,4 +106,71 @@ export function loadPrivateKey(file: string | undefined, dataDirectory: string):
 export function findPrivateKey(file: string | undefined, dataDirectory: string): KeyObject {
   if (file !== undefined) return readPrivateKey('INTERNAL_TOKEN_PRIVATE_KEY_FILE', file);
   return readPrivateKey('DATA_DIR', join(tokenKeyDirectory(dataDirectory), 'private.pem'));
+}
+
+/**
+ * Makes the key pair of the internal tokens, private.pem and public.pem, unless the data directory has one. Of gateways that
+ * start together, one is first: the pair is written into a directory of its own and appears by a rename, which fails if
+ * another one was faster, and then its pair is used.
+ * @returns the directory of the pair
+ * @throws Error that names DATA_DIR if the directory can't be written
+ */
+function ensureTokenKeyPair(dataDirectory: string): string {
+  const directory = tokenKeyDirectory(dataDirectory);
+  if (hasKey(directory)) return directory;
+  const { privateKey, publicKey } = generateKeyPairSync('ec', {
+    namedCurve: 'P-256',
+    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+    publicKeyEncoding: { type: 'spki', format: 'pem' },
+  });
+  let draft: string | undefined;
+  try {
+    makeDirectory(dataDirectory);
+    draft = mkdtempSync(join(dataDirectory, 'internal-token-'));
+    writeFileSync(join(draft, 'private.pem'), privateKey, { mode: 0o600 });
+    writeFileSync(join(draft, 'public.pem'), publicKey, { mode: 0o600 });
+    renameSync(draft, directory);
+  } catch (error) {
+    if (draft !== undefined) rmSync(draft, { recursive: true });
+    if (!hasKey(directory)) throw dataDirectoryError(dataDirectory, error);
+  }
+  return directory;
+}
+
+/** An operator may have put one half here. */
+function hasKey(directory: string): boolean {
+  return ['private.pem', 'public.pem'].some((name) => existsSync(join(directory, name)));
+}
+
+export function tokenKeyDirectory(dataDirectory: string): string {
+  return join(dataDirectory, 'internal-token');
+}
+
+/**
+ * @param setting names the file, for messages
+ * @throws Error that names the setting and the file if it can't be read or holds no EC P-256 private key
+ */
+export function readPrivateKey(setting: string, path: string): KeyObject {
+  let pem: string;
+  try {
+    pem = readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new Error(`${setting}: ${path} can't be read (${errorMessage(error)})`, { cause: error });
+  }
+  let key: KeyObject;
+  try {
+    key = createPrivateKey(pem);
+  } catch (error) {
+    throw new Error(`${setting}: ${path} has no unencrypted private key in PEM format`, { cause: error });
+  }
+  if (key.asymmetricKeyDetails?.namedCurve === 'prime256v1') return key;
+  throw new Error(
+    `${setting}: the private key in ${path} is not an EC key on the curve P-256, which ES256 needs`,
+  );
+}
+
+/** JWK thumbprint of the key (RFC 7638). The pets service computes it, too, so no key id has to be configured. */
+function publicKeyId(publicKey: KeyObject): string {
+  const { crv, kty, x, y } = publicKey.export({ format: 'jwk' });
+  return hash('sha256', JSON.stringify({ crv, kty, x, y }), 'base64url');
 }

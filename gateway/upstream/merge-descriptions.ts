@@ -18,7 +18,7 @@ import {
 } from './service-description.ts';
 
 /** A service whose description is merged. */
-export interface Source {
+interface Source {
   name: string;
   description: Description;
   /** What is wrong with it that was found before. */

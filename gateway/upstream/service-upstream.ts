@@ -66,7 +66,7 @@ const keepAliveMs = 5000;
  * Creates the dispatcher of requests to the instances of a service.
  * @param connections maximum number for each instance
  */
-export function createUpstreamPool(connections: number): Dispatcher {
+function createUpstreamPool(connections: number): Dispatcher {
   const connect = buildConnector({ timeout: connectTimeoutMs });
   return new Agent({
     connections,

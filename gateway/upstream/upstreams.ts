@@ -171,7 +171,7 @@ function describeCauses(error: unknown): string {
 }
 
 /** Checks whether an instance is ready for requests. */
-export interface ReadinessProbe {
+interface ReadinessProbe {
   /** Rejects if no complete response arrives in time. */
   check(origin: string): Promise<'ready' | 'not_ready'>;
   close(): Promise<void>;

@@ -5,8 +5,8 @@ import { issueKey, type IssuedApiKey, type NewApiKey } from '../../gateway/contr
 import { hashApiKey } from '../../gateway/keys/api-key-format.ts';
 import { maxLimit } from '../../gateway/limits/limits.ts';
 import { dayNumberOf, utcDate } from '../../gateway/limits/windows.ts';
-import { loadScript } from '../../gateway/platform/redis/load-script.ts';
 import { redisKeys, type KeyPlace } from '../../gateway/platform/redis/redis-keys.ts';
+import { loadScript } from '../../gateway/platform/redis/scripts.ts';
 import { seedDefaults } from '../../gateway/quota/default-settings.ts';
 import { freePort } from '../support/http/free-port.ts';
 import { adoptKeyPrefix, connectRedis, sessionOf } from '../support/kits/keys.ts';

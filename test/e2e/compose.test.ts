@@ -3,7 +3,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { serviceSettings } from '../../gateway/platform/runtime/service-settings.ts';
+import { serviceSettings } from '../../gateway/platform/config/config.ts';
 import { composeFile, composeService } from '../support/containers/compose-file.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 
@@ -16,10 +16,7 @@ const read = (path: string) => readFile(join(root, path), 'utf8');
 const { services, secrets, networks } = composeFile;
 const names = Object.keys(services);
 
-const ofBoth = [
-  'gateway/platform/runtime/service-settings.ts',
-  'gateway/platform/runtime/tracing-settings.ts',
-];
+const ofBoth = ['gateway/platform/config/config.ts', 'gateway/platform/runtime/tracing-settings.ts'];
 
 /** Everything that a service can be told, as its configuration knows it. */
 async function settingsOf(name: string): Promise<string[]> {

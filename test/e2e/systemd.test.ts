@@ -3,7 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { serviceSettings } from '../../gateway/platform/runtime/service-settings.ts';
+import { serviceSettings } from '../../gateway/platform/config/config.ts';
 import { imageCommand } from '../support/containers/dockerfile.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { windowNames } from '../../gateway/limits/windows.ts';
-import { scriptOutcome } from '../../gateway/platform/redis/define-scripts.ts';
 import { RedisUnavailable, type RedisGate } from '../../gateway/platform/redis/redis-gate.ts';
 import { quotaKeys, redisKeys, type KeyPlace } from '../../gateway/platform/redis/redis-keys.ts';
+import { scriptOutcome } from '../../gateway/platform/redis/scripts.ts';
 import { defaultBanPolicy, formatPolicies } from '../../gateway/quota/policies.ts';
 import { createQuotaBatch } from '../../gateway/quota/redis-quota.ts';
 import { startRedisKit } from '../support/kits/keys.ts';

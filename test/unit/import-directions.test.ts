@@ -91,7 +91,7 @@ function loadedBy(file: string, loaded = new Set<string>()): Set<string> {
 test('what serves the API is a hundred files, and none of what operators, customers and readers see', () => {
   const files = [...loadedBy('gateway/app.ts')];
   expect(files).toContain('gateway/request/authenticate.ts');
-  expect(files).toContain('gateway/platform/runtime/stackless-error.ts');
+  expect(files).toContain('gateway/platform/runtime/error-message.ts');
   const folders = /^gateway\/(?:control|faces|process|deploy)\//;
   expect(files.filter((file) => folders.test(file))).toEqual([]);
   expect(files.length).toBeLessThanOrEqual(120);

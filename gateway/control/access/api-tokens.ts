@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { dayMs } from '../../limits/windows.ts';
-import type { Fields } from '../../platform/redis/define-setting.ts';
-import { parseJson } from '../../platform/redis/parse-json.ts';
 import { redisKeys } from '../../platform/redis/redis-keys.ts';
+import { parseJson } from '../../platform/redis/redis-values.ts';
+import type { Fields } from '../../platform/redis/settings.ts';
 import { changeHash } from '../change-hash.ts';
 import { InvalidOperation } from '../invalid-operation.ts';
 import type { ReadingSession, Session } from '../session.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { parseJson } from '../../platform/redis/parse-json.ts';
 import { redisKeys } from '../../platform/redis/redis-keys.ts';
+import { parseJson } from '../../platform/redis/redis-values.ts';
 import { InvalidOperation } from '../invalid-operation.ts';
 import type { Session } from '../session.ts';
 import { generateSecret, hashSecret } from './expiring-secrets.ts';

@@ -1,8 +1,8 @@
 import { hash, randomBytes } from 'node:crypto';
 import type { z } from 'zod';
-import { parseJson } from '../../platform/redis/parse-json.ts';
 import type { Change } from '../../platform/redis/record-change.ts';
 import { redisKeys } from '../../platform/redis/redis-keys.ts';
+import { parseJson } from '../../platform/redis/redis-values.ts';
 import type { ReadingSession, Session } from '../session.ts';
 
 interface SecretKind<Stored> {

@@ -1,7 +1,7 @@
-import { parseJson } from '../../platform/redis/parse-json.ts';
 import type { Change } from '../../platform/redis/record-change.ts';
 import type { RedisClient } from '../../platform/redis/redis-client.ts';
 import { isCustomerId, redisKeys } from '../../platform/redis/redis-keys.ts';
+import { parseJson } from '../../platform/redis/redis-values.ts';
 import { findCustomer } from '../customers/stored-customers.ts';
 import { isSameText } from '../customers/text-matcher.ts';
 import { assertNotApiKey } from '../keys/pasted-key.ts';

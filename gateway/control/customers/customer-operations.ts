@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { customerFields, searchedWords } from '../../limits/record-fields.ts';
 import { byWindow, eachExactly } from '../../limits/windows.ts';
-import { portalLink } from '../../platform/config/console-url.ts';
+import { portalLink } from '../../platform/config/endpoints.ts';
 import { redisKeys } from '../../platform/redis/redis-keys.ts';
 import { failureSchema, readFailures } from '../../quota/failures.ts';
 import { dayUsageSchema } from '../../quota/usage.ts';

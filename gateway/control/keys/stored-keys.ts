@@ -1,6 +1,5 @@
 import { readApiKey, type ApiKeyRecord, type StoredApiKey } from '../../keys/records.ts';
 import type { AuditAction } from '../../platform/redis/audit-actions.ts';
-import { createHashReader } from '../../platform/redis/hash-reader.ts';
 import type { RedisClient } from '../../platform/redis/redis-client.ts';
 import {
   formatPlace,
@@ -10,6 +9,7 @@ import {
   type CustomerId,
   type KeyPlace,
 } from '../../platform/redis/redis-keys.ts';
+import { createHashReader } from '../../platform/redis/redis-values.ts';
 import { UnknownKey } from '../invalid-operation.ts';
 import { retryOvertaken } from '../overtaken-change.ts';
 import { writeRecord } from '../record-change-call.ts';

@@ -1,3 +1,4 @@
+import { describeIssues } from '#runtime/error-message.ts';
 import { z } from 'zod';
 import {
   timeText,
@@ -15,9 +16,8 @@ import {
   type RecordFields,
 } from '../../limits/record-fields.ts';
 import { forAll } from '../../limits/windows.ts';
-import { describeIssues } from '../../platform/config/describe-issues.ts';
-import { parseJson } from '../../platform/redis/parse-json.ts';
 import { isCustomerId } from '../../platform/redis/redis-keys.ts';
+import { parseJson } from '../../platform/redis/redis-values.ts';
 import { InvalidOperation } from '../invalid-operation.ts';
 import { keyIdPattern, scopesInput } from './key-input.ts';
 import type { PlacedKey } from './stored-keys.ts';

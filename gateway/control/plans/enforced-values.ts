@@ -1,5 +1,5 @@
-import type { Fields } from '../../platform/redis/define-setting.ts';
 import { readEnforcedSettings } from '../../platform/redis/enforced-settings.ts';
+import type { Fields } from '../../platform/redis/settings.ts';
 import type { ReadingSession } from '../session.ts';
 
 /** A process that was seen longer ago may have ended. */

@@ -1,7 +1,7 @@
+import { describeIssues } from '#runtime/error-message.ts';
 import { doubtfulPairs, forPlanFields } from '../../limits/limits.ts';
-import { describeIssues } from '../../platform/config/describe-issues.ts';
-import type { Setting } from '../../platform/redis/define-setting.ts';
 import { textFields } from '../../platform/redis/enforced-settings.ts';
+import type { Setting } from '../../platform/redis/settings.ts';
 import { planSetting } from '../../quota/plan-settings.ts';
 import { OperationFailure } from '../invalid-operation.ts';
 import type { ReadingSession } from '../session.ts';

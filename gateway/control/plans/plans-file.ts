@@ -1,7 +1,7 @@
 import { nearestName } from '#runtime/nearest-name.ts';
 import { z } from 'zod';
 import { readYamlFile, YamlFileError, type YamlIssue } from '../../platform/config/yaml-file.ts';
-import { mapping, type Setting } from '../../platform/redis/define-setting.ts';
+import { mapping, type Setting } from '../../platform/redis/settings.ts';
 import { wholeSettings, type WholeSettingName } from '../../quota/default-settings.ts';
 import {
   anonymousPlan,

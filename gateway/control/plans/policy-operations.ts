@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { describeIssues } from '#runtime/error-message.ts';
 import { z } from 'zod';
 import {
   anonymousField,
@@ -6,9 +7,8 @@ import {
   describeValues,
   retentionField,
 } from '../../limits/setting-fields.ts';
-import { describeIssues } from '../../platform/config/describe-issues.ts';
-import type { Fields, Setting } from '../../platform/redis/define-setting.ts';
 import { textFields } from '../../platform/redis/enforced-settings.ts';
+import type { Fields, Setting } from '../../platform/redis/settings.ts';
 import { wholeSettings } from '../../quota/default-settings.ts';
 import { anonymousSetting } from '../../quota/plan-settings.ts';
 import { banPolicySetting, usageSetting } from '../../quota/policies.ts';

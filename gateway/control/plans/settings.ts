@@ -1,8 +1,8 @@
 import { errorMessage } from '#runtime/error-message.ts';
-import type { Fields, Setting } from '../../platform/redis/define-setting.ts';
 import type { Change } from '../../platform/redis/record-change.ts';
 import type { RedisClient } from '../../platform/redis/redis-client.ts';
 import { redisKeys } from '../../platform/redis/redis-keys.ts';
+import type { Fields, Setting } from '../../platform/redis/settings.ts';
 import { wholeSettings } from '../../quota/default-settings.ts';
 import { planOfKey } from '../../quota/plan-settings.ts';
 import { usageSetting } from '../../quota/policies.ts';

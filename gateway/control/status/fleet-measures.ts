@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { recentMeasures } from '../../platform/observability/process-status.ts';
+import { recentMeasures } from '../../platform/redis/process-statuses.ts';
 import { anonymousPlan } from '../../quota/plan-settings.ts';
 import { latencyOf } from '../../quota/recent-measures.ts';
 import { parseBound } from '../../quota/traffic.ts';

@@ -1,6 +1,5 @@
 import type { Shutdown } from '#runtime/lifecycle.ts';
-import type { ProcessStatus } from '../../platform/observability/process-status.ts';
-import type { EndCause } from '../../platform/redis/process-statuses.ts';
+import type { EndCause, ProcessStatus } from '../../platform/redis/process-statuses.ts';
 import type { TargetState } from '../../upstream/target.ts';
 
 export type { EndCause } from '../../platform/redis/process-statuses.ts';
@@ -19,7 +18,7 @@ export interface Service {
   statuses(): Promise<ProcessStatus[]>;
   /** Metrics in Prometheus' text format. */
   metrics(): Promise<string>;
-  /** Lets requests in flight finish, as `drain.ts` of the runtime does. */
+  /** Lets requests in flight finish, as `createDrain` of the runtime does. */
   drain(shutdown: Shutdown): Promise<void>;
   /** Closes connections to Redis and the upstream, and ends workers. */
   close(cause?: EndCause): Promise<void>;

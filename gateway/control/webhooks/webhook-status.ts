@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { parseJson } from '../../platform/redis/parse-json.ts';
 import type { RedisClient } from '../../platform/redis/redis-client.ts';
 import { redisKeys } from '../../platform/redis/redis-keys.ts';
+import { parseJson } from '../../platform/redis/redis-values.ts';
 import type { GatewayEvent } from './event-types.ts';
 import type { Webhook } from './webhook-record.ts';
 

@@ -3,7 +3,7 @@ import { Command } from 'commander';
 import { findConsoleOrigins, makeConsoleCode } from '../../control/access/console-codes.ts';
 import type { ConsoleRole } from '../../control/access/console-sessions.ts';
 import { loadConfig } from '../../platform/config/config.ts';
-import { consoleLink, consoleOrigin } from '../../platform/config/console-url.ts';
+import { consoleLink, consoleOrigin } from '../../platform/config/endpoints.ts';
 import { asOption, jsonOption, nameArgument, type ChangeOptions } from './options.ts';
 import { printError, printFields, printJson } from './output.ts';
 import { withChanges, withRedis } from './redis-session.ts';

@@ -15,7 +15,7 @@ import { countPlanCustomers } from '../../control/plans/plan-customers.ts';
 import { operations } from '../../control/registry.ts';
 import type { Session } from '../../control/session.ts';
 import { loadConfig } from '../../platform/config/config.ts';
-import { publicOrigin } from '../../platform/config/console-url.ts';
+import { publicOrigin } from '../../platform/config/endpoints.ts';
 import { confirm, yesOption, type YesOption } from './confirm.ts';
 import { readKeyInput } from './key-input.ts';
 import { addListOptions, outputFormat, printList } from './list-output.ts';

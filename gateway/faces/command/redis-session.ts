@@ -5,14 +5,12 @@ import { InvalidOperation, OperationFailure } from '../../control/invalid-operat
 import { containsApiKey } from '../../control/keys/pasted-key.ts';
 import { readOnlyAudit, type ChangingSession, type Session } from '../../control/session.ts';
 import { loadConfig } from '../../platform/config/config.ts';
-import { keyPrefix, setKeyPrefix, whyNoKeyPrefix } from '../../platform/config/key-prefix.ts';
+import { keyPrefix, readKeyPrefix, setKeyPrefix, whyNoKeyPrefix } from '../../platform/config/key-prefix.ts';
 import { describeRedis, parseRedisUrl } from '../../platform/config/redis-url.ts';
-import { onConnectionFailure } from '../../platform/redis/connection-causes.ts';
 import { readEmbeddedRedisUrl } from '../../platform/redis/embedded/embedded-redis.ts';
-import { readKeyPrefix } from '../../platform/redis/published-key-prefix.ts';
-import { createRedis, type RedisClient } from '../../platform/redis/redis-client.ts';
+import { createRedis, onConnectionFailure, type RedisClient } from '../../platform/redis/redis-client.ts';
 import { redisKeys } from '../../platform/redis/redis-keys.ts';
-import { appendOnlyOff, findRiskySettings } from '../../platform/redis/risky-settings.ts';
+import { appendOnlyOff, findRiskySettings } from '../../platform/redis/redis-memory.ts';
 import { failOnClosedPipe, printError, printWarning } from './output.ts';
 
 const connectTimeoutMs = 3000;

@@ -1,10 +1,9 @@
 import { ConfigError } from '#runtime/environment.ts';
-import { errorMessage } from '#runtime/error-message.ts';
+import { describeIssues, errorMessage } from '#runtime/error-message.ts';
 import { CommanderError } from 'commander';
 import { ZodError } from 'zod';
 import { InvalidOperation } from '../../control/invalid-operation.ts';
 import { OvertakenChange } from '../../control/overtaken-change.ts';
-import { describeIssues } from '../../platform/config/describe-issues.ts';
 import { setKeyPrefix } from '../../platform/config/key-prefix.ts';
 import { isRedisConnectionLost, nameWrongType } from '../../platform/redis/redis-errors.ts';
 import { petsKeyPrefix } from '../../upstream/pets-service.ts';

@@ -1,3 +1,6 @@
+import type { RedisClient } from '../redis/redis-client.ts';
+import { redisKeys } from '../redis/redis-keys.ts';
+
 /*
  * The prefix of API keys, which secret scanners know them by. A process has one, set once at its start: keys are made,
  * checked and redacted by functions that are called from everywhere, and one that was called without the prefix would let
@@ -40,3 +43,11 @@ export function keyPattern(rest: RegExp): () => RegExp {
     return made.pattern;
   };
 }
+
+/** Writes the prefix of this gateway's API keys, so that commands on any machine make and redact keys with it. */
+export async function publishKeyPrefix(redis: RedisClient): Promise<void> {
+  await redis.set(redisKeys.keyPrefix, keyPrefix());
+}
+
+/** @returns the prefix as it was written, perhaps by hand; null if no gateway has written one */
+export const readKeyPrefix = (redis: RedisClient): Promise<string | null> => redis.get(redisKeys.keyPrefix);

@@ -1,5 +1,5 @@
 /** A server, such as redis.internal:6379. */
-export interface RedisHost {
+interface RedisHost {
   host: string;
   port: number;
 }

@@ -19,7 +19,7 @@ export interface YamlIssue {
   text: string;
 }
 
-export interface YamlFile {
+interface YamlFile {
   /** What the file holds, with its fields in their order; null if it is empty. */
   value: unknown;
   /** Describes issues in the order of the file, each with its place, such as `plans.yaml:3:5: …`. */

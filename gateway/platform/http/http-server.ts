@@ -47,7 +47,7 @@ interface HttpServerOptions {
   onRefusedConnection: (limit: ConnectionLimit, group: string) => void;
 }
 
-/** Part of the open files that connection-budget.ts reserves. */
+/** Part of the open files that instance-config.ts reserves. */
 const maxOpenRefused = 50;
 
 /**

@@ -2,7 +2,7 @@
  * Actions of the audit log: what was changed, and how, with what somebody did in words, before what it was done to. An action
  * ends with `.incomplete` if it was not carried to its end.
  */
-export const auditVerbs = {
+const auditVerbs = {
   'api-tokens.issue': 'issued the API token',
   'api-tokens.revoke': 'revoked the API token',
   'bans.add': 'banned',

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { parseJson } from './parse-json.ts';
 import type { RedisClient } from './redis-client.ts';
 import { redisKeys } from './redis-keys.ts';
+import { parseJson } from './redis-values.ts';
 
 /** Fields of settings by the name of their Redis key, as text. */
-export type SettingsByKey = Record<string, Record<string, string>>;
+type SettingsByKey = Record<string, Record<string, string>>;
 
 /** The settings that one process enforces. */
 export interface EnforcedSettings {

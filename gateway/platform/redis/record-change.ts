@@ -23,7 +23,7 @@ export interface Change {
 export type RecordChange = (change: Change) => Promise<unknown>;
 
 /** A script that makes a change, and what it is called with. */
-export interface ScriptCall {
+interface ScriptCall {
   script: AuditedScript;
   keys: readonly string[];
   args: readonly (string | number)[];

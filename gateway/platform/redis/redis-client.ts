@@ -1,11 +1,10 @@
+import type { EventEmitter } from 'node:events';
 import { createLogThrottle } from '#runtime/log-throttle.ts';
 import { Cluster, Redis, type RedisOptions, type Result } from 'ioredis';
 import type { Logger } from 'pino';
 import { parseRedisUrl, type RedisAddress } from '../config/redis-url.ts';
-import { connectionClosed, onConnectionFailure } from './connection-causes.ts';
-import { defineScripts } from './define-scripts.ts';
-import { auditedDefinitionsOf, definitionsOf } from './load-script.ts';
 import type { QuotaKeys } from './redis-keys.ts';
+import { auditedDefinitionsOf, defineScripts, definitionsOf } from './scripts.ts';
 
 /** One server, found directly or through Sentinels, or a Redis Cluster. */
 export type RedisClient = Redis | Cluster;
@@ -192,4 +191,36 @@ function createCluster(address: Extract<RedisAddress, { kind: 'cluster' }>, isBl
     retryDelayOnTryAgain: 20,
     maxRedirections: 4,
   });
+}
+
+/** ioredis' message for a connection that is ended, which is no failure. */
+const connectionClosed = 'Connection is closed.';
+/** Begins ioredis' message at the end of its list of Sentinels. */
+const endOfList = 'All sentinels are unreachable.';
+
+/**
+ * Calls back with the cause of each failed connection.
+ *
+ * ioredis asks one Sentinel after the other, and goes on where it stopped if the master that one has named cannot be
+ * reached. At the end of the list it says that all Sentinels are unreachable, although nothing is wrong with those that it
+ * asked. Only if it gets through the whole list from its beginning, no Sentinel has named a master.
+ */
+export function onConnectionFailure(client: EventEmitter, callback: (cause: string) => void): void {
+  let wholeList = false;
+  /** Also names the Sentinel. */
+  let sentinelError = '';
+  client.on('connecting', () => {
+    wholeList = false;
+  });
+  client.on('sentinelError', ({ message }: Error) => {
+    sentinelError = message;
+  });
+  const onError = ({ message }: Error) => {
+    if (message === connectionClosed) return;
+    if (!message.startsWith(endOfList)) return callback(message);
+    if (wholeList) callback(`no Sentinel names the master: ${sentinelError}`);
+    wholeList = true;
+  };
+  client.on('error', onError);
+  client.on('node error', onError);
 }

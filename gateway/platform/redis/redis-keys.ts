@@ -101,7 +101,7 @@ export const redisKeys = {
   processStatuses: 'gw:status',
   /** Set: Redis keys of all settings that were set once, whose defaults are not written again. */
   settings: 'gw:settings',
-  /** String: prefix of the API keys (published-key-prefix.ts). */
+  /** String: prefix of the API keys (key-prefix.ts). */
   keyPrefix: 'gw:key-prefix',
   /** String: when this Redis was set up. Without it, Redis came back empty (set-up-marker.ts). */
   setUp: 'gw:set-up',

@@ -1,6 +1,6 @@
 import { mastersOf, type RedisClient } from './redis-client.ts';
 
-export interface RedisMemory {
+interface RedisMemory {
   usedBytes: number;
   /** `maxmemory`, or the memory of the machine if that is 0. In a container, the machine may have more than Redis may use. */
   limitBytes: number;
@@ -34,4 +34,31 @@ export function infoField(info: string, field: string): string | undefined {
 /** The same for a field that holds a whole number; 0 if the reply has no such number. */
 export function infoNumber(info: string, field: string): number {
   return Number(new RegExp(`^${field}:(\\d+)`, 'm').exec(info)?.[1] ?? 0);
+}
+
+/** The risk of a Redis that keeps no append-only file. */
+export const appendOnlyOff =
+  'appendonly is off, so a restart of Redis may lose API keys and counters: set it to yes';
+
+/**
+ * Settings of Redis under which it may silently lose API keys, counters or bans. Empty if Redis does not tell, which some
+ * managed ones do not.
+ */
+export async function findRiskySettings(redis: RedisClient): Promise<string[]> {
+  const found = await Promise.all(
+    mastersOf(redis).map(async (master) => {
+      const info = `${await master.info('memory')}\n${await master.info('persistence')}`;
+      const policy = infoField(info, 'maxmemory_policy') ?? 'noeviction';
+      const evicts = policy !== 'noeviction' && Number(infoField(info, 'maxmemory') ?? 0) > 0;
+      const risks: string[] = [];
+      if (evicts) {
+        risks.push(
+          `maxmemory-policy is ${policy}, which evicts API keys when memory is full: set noeviction`,
+        );
+      }
+      if (infoField(info, 'aof_enabled') === '0') risks.push(appendOnlyOff);
+      return risks;
+    }),
+  );
+  return [...new Set(found.flat())];
 }

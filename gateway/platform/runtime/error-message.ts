@@ -1,4 +1,5 @@
 import { inspect } from 'node:util';
+import type { ZodError } from 'zod';
 
 /** Message of anything that was thrown. */
 export function errorMessage(error: unknown): string {
@@ -10,4 +11,9 @@ export function errorMessage(error: unknown): string {
 export function oneLine(text: string): string {
   const lines = text.split(/[\r\n]/).map((line) => line.trim());
   return lines.filter((line) => line !== '').join(' ');
+}
+
+/** Describes what is wrong with a value, one text for each issue, which begins with the field. */
+export function describeIssues(error: ZodError): string[] {
+  return error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`.trim());
 }

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import type { Server } from 'node:http';
+import { createServer, type Server } from 'node:http';
 
 /** Where a server listens, and the settings that an error message names. */
 export interface Endpoint {
@@ -39,4 +39,18 @@ function listenError(error: unknown, { portSetting, hostSetting, port, host }: E
   const where = host === undefined ? `port ${port}` : `${host}:${port}`;
   if (code === 'EADDRINUSE') return `${portSetting}: ${where} is already in use by another program`;
   return `${portSetting}: ${where} can't be used (${String(error)})`;
+}
+
+/**
+ * Listens for a moment, to find out about a port that is taken or a host of another machine before anything starts.
+ * @returns the port, or a free one if 0 was asked for
+ * @throws Error as `listen` does
+ */
+export async function choosePort(endpoint: Endpoint): Promise<number> {
+  const probe = createServer();
+  const port = await listen(probe, endpoint);
+  await new Promise((resolve) => {
+    probe.close(resolve);
+  });
+  return port;
 }

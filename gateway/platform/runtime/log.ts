@@ -1,4 +1,6 @@
+import { format } from 'node:util';
 import { pino, type Logger, type LoggerOptions } from 'pino';
+import { createLogThrottle } from './log-throttle.ts';
 import { createLogWriter, type LogWriter } from './log-writer.ts';
 
 export interface Log {
@@ -54,5 +56,41 @@ function serializeError(error: unknown): unknown {
     code: 'code' in error ? error.code : undefined,
     stack: error.stack,
     cause: error.cause === undefined ? undefined : serializeError(error.cause),
+  };
+}
+
+/**
+ * Turns lines that libraries print to the console, and Node's warnings, into lines of the log, each once a minute. So
+ * every line of the output is JSON, whatever prints it.
+ */
+export function logConsoleLines(log: Logger): void {
+  const isDue = createLogThrottle();
+  const warn = (...args: unknown[]) => {
+    const printed = format(...args);
+    if (isDue(printed)) log.warn(printed);
+  };
+  Object.assign(console, { log: warn, info: warn, warn, error: warn, debug: warn, trace: warn });
+  // Node's own listener prints them to standard error.
+  process.removeAllListeners('warning');
+  process.on('warning', ({ name, message }) => {
+    if (name !== 'ExperimentalWarning') warn(`${name}: ${message}`);
+  });
+}
+
+/** Writes the access log's line of one request. */
+export type LogRequest = (fields: Readonly<Record<string, string | number | boolean | undefined>>) => void;
+
+/**
+ * Writes the same line as `log.info(fields, 'request')`. pino inspects each field, which for the one line that every
+ * request has takes longer than all steps of the journey together.
+ * @param writer undefined on a terminal, where pino writes readable lines
+ */
+export function createRequestLog(log: Logger, writer: LogWriter | undefined): LogRequest {
+  if (!log.isLevelEnabled('info')) return () => {};
+  if (writer === undefined) return (fields) => log.info(fields, 'request');
+  const bindings = JSON.stringify(log.bindings()).slice(1, -1);
+  return function logRequest(fields) {
+    const own = JSON.stringify(fields).slice(1, -1);
+    writer.write(`{"level":30,"time":${Date.now()},${bindings},${own},"msg":"request"}\n`);
   };
 }

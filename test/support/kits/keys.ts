@@ -13,8 +13,7 @@ import {
 import { rotateKey } from '../../../gateway/control/keys/rotate-key.ts';
 import { placeOfHash, readKeyOfHash, showStoredKey } from '../../../gateway/control/keys/stored-keys.ts';
 import { hashApiKey } from '../../../gateway/keys/api-key-format.ts';
-import { setKeyPrefix } from '../../../gateway/platform/config/key-prefix.ts';
-import { readKeyPrefix } from '../../../gateway/platform/redis/published-key-prefix.ts';
+import { readKeyPrefix, setKeyPrefix } from '../../../gateway/platform/config/key-prefix.ts';
 import { createAuditLog } from '../../../gateway/platform/redis/record-change.ts';
 import { createRedis, type RedisClient } from '../../../gateway/platform/redis/redis-client.ts';
 import type { CustomerId, KeyPlace } from '../../../gateway/platform/redis/redis-keys.ts';

@@ -1,6 +1,5 @@
-import { defineScripts } from '../../../gateway/platform/redis/define-scripts.ts';
-import { definitionsOf, loadScript } from '../../../gateway/platform/redis/load-script.ts';
 import { scriptFiles, type RedisClient } from '../../../gateway/platform/redis/redis-client.ts';
+import { defineScripts, definitionsOf, loadScript } from '../../../gateway/platform/redis/scripts.ts';
 
 const clockKey = 'test:clock';
 

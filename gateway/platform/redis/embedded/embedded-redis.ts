@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { accessSync, constants, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { lockDataDirectory } from '#runtime/data-directory-lock.ts';
-import { dataDirectoryError } from '#runtime/data-directory.ts';
+import { dataDirectoryError, lockDataDirectory } from '#runtime/data-directory.ts';
 import type { Logger } from 'pino';
 import { startInProcessRedis, type EmbeddedRedis } from './in-process-redis.ts';
 import { startNativeRedis } from './native-redis.ts';

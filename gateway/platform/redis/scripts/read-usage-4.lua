@@ -8,7 +8,7 @@ ARGV[2]  time within which strikes lead to a ban, in ms
 ARGV[3…] a limit for each window, in the order of the list, or an empty argument for a window that is not read
 
 Returns {allowed, now in Unix ms, ms to the end of the ban or 0, strikes, value of the ban or '', and for each window with a
-limit: requests used, ms to its end}, or {stale} if the record's rev is not the one that the caller knows (define-scripts.ts).
+limit: requests used, ms to its end}, or {stale} if the record's rev is not the one that the caller knows (scripts.ts).
 ]]
 
 if ARGV[1] ~= '-1' and (redis.call('HGET', KEYS[1], 'rev') or '0') ~= ARGV[1] then

@@ -1,6 +1,6 @@
 -- include: usage.lua
 --[[
-The windows in which the units that requests cost are counted. The table `windows` comes before every script (load-script.ts): for
+The windows in which the units that requests cost are counted. The table `windows` comes before every script (scripts.ts): for
 each window, in order, its name and either lengthMs, if the first request opens it, or calendar, which is day or month. The ends
 of calendar windows follow from the time: as ms to the end, they have 0.
 

@@ -14,7 +14,7 @@ import {
 import { targetPage } from '../../../../gateway/faces/console/browser/target-page.ts';
 import { createMetrics } from '../../../../gateway/platform/observability/metrics.ts';
 import type { RedisClient } from '../../../../gateway/platform/redis/redis-client.ts';
-import { createLiveSettings } from '../../../../gateway/process/live-settings.ts';
+import { createLiveSettings } from '../../../../gateway/process/redis-state.ts';
 import { wholeSettings } from '../../../../gateway/quota/default-settings.ts';
 
 const gateway = new URL('../../../../gateway/', import.meta.url);

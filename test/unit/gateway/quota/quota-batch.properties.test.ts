@@ -1,10 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { scriptOutcome } from '../../../../gateway/platform/redis/define-scripts.ts';
 import type { RedisClient } from '../../../../gateway/platform/redis/redis-client.ts';
 import { RedisUnavailable } from '../../../../gateway/platform/redis/redis-gate.ts';
 import { quotaKeys } from '../../../../gateway/platform/redis/redis-keys.ts';
+import { scriptOutcome } from '../../../../gateway/platform/redis/scripts.ts';
 import { createQuotaBatch } from '../../../../gateway/quota/redis-quota.ts';
 import { stepOf } from '../../../support/checks/steps.ts';
 

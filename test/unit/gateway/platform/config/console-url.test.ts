@@ -1,7 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { loadConfig } from '../../../../../gateway/platform/config/config.ts';
-import { consoleLink, consoleOrigin } from '../../../../../gateway/platform/config/console-url.ts';
-import { adminHostNames } from '../../../../../gateway/platform/config/instance-config.ts';
+import {
+  adminHostNames,
+  consoleLink,
+  consoleOrigin,
+} from '../../../../../gateway/platform/config/endpoints.ts';
 
 describe('the address of the console', () => {
   test.each([

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createMetrics } from '../../../../../gateway/platform/observability/metrics.ts';
 import { bucketCounts } from '../../../../../gateway/platform/observability/request-metrics.ts';
-import { renderMetrics, type MetricsSnapshot } from '../../../../../gateway/process/merge-metrics.ts';
+import { renderMetrics, type MetricsSnapshot } from '../../../../../gateway/process/worker-messages.ts';
 
 test('expected requests are shown at 0 before the first one, also when workers are merged', async () => {
   const { requests, registry } = createMetrics();

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { lockDataDirectory } from '#runtime/data-directory-lock.ts';
+import { lockDataDirectory } from '#runtime/data-directory.ts';
 import { expect, test } from 'vitest';
 import { temporaryDirectory } from '../../../../support/kits/temporary-directory.ts';
 

@@ -54,8 +54,26 @@ function hashOf(key: string, reply: string | string[] = []): Hash {
 }
 
 /** @param reply fields and values in turn, as a script returns what HGETALL gives it */
-export function fieldsOf(reply: readonly string[]): Hash {
+function fieldsOf(reply: readonly string[]): Hash {
   const fields: [string, string][] = [];
   for (let at = 0; at < reply.length; at += 2) fields.push([reply[at] ?? '', reply[at + 1] ?? '']);
   return Object.fromEntries(fields);
+}
+
+/** @returns undefined for text that is no JSON: a value that was edited by hand may be any text */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Members and scores of a reply WITHSCORES. */
+export function scoredMembers(flat: readonly string[]): [member: string, score: number][] {
+  return Array.from({ length: flat.length / 2 }, (_, index) => [
+    flat[2 * index] ?? '',
+    // inf and -inf, which were set by hand.
+    Number(flat[2 * index + 1]?.replace('inf', 'Infinity')),
+  ]);
 }

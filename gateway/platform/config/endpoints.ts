@@ -1,3 +1,4 @@
+import type { Endpoint } from '#runtime/listen.ts';
 import type { Config } from './config.ts';
 
 /** Host that a browser on this machine can open. A wildcard address is not. */
@@ -27,4 +28,27 @@ export function portalLink(origin: string, code: string): string {
 /** Link that begins a session. What is behind # reaches no log, no Referer and no preview of the link. */
 export function consoleLink(origin: string, code: string): string {
   return `${origin}/console#code=${code}`;
+}
+
+export const publicEndpoint = ({ port, host }: Pick<Config, 'port' | 'host'>): Endpoint => ({
+  portSetting: 'GATEWAY_PORT',
+  hostSetting: 'GATEWAY_HOST',
+  port,
+  host,
+});
+
+export const adminEndpoint = ({
+  adminPort,
+  adminHost,
+}: Pick<Config, 'adminPort' | 'adminHost'>): Endpoint => ({
+  portSetting: 'GATEWAY_ADMIN_PORT',
+  hostSetting: 'GATEWAY_ADMIN_HOST',
+  port: adminPort,
+  host: adminHost,
+});
+
+/** Host names of the admin port other than localhost, in lower case. */
+export function adminHostNames({ adminHosts, adminHost, adminUrl }: Config): string[] {
+  const publicHost = adminUrl === undefined ? [] : [new URL(adminUrl).hostname];
+  return [...adminHosts, adminHost.toLowerCase(), ...publicHost];
 }
