@@ -44,7 +44,7 @@ import { receive } from './request/receive.ts';
 import { recordAccess, recordRawResponse, showKnownSeries } from './request/record-access.ts';
 import { renderError, renderFallback } from './request/render-error.ts';
 import { loadApiDescription, type ApiDescription } from './upstream/api-description.ts';
-import type { ServiceUpstream } from './upstream/service-upstream.ts';
+import type { ServiceUpstream } from './upstream/transport.ts';
 
 /** Settings that the journey of a request uses. */
 type JourneyConfig = Pick<

@@ -17,8 +17,8 @@ import type { Metrics } from '../platform/observability/metrics.ts';
 import type { Tracing } from '../platform/observability/tracing.ts';
 import type { GatewayIdentity } from '../platform/redis/process-statuses.ts';
 import type { Neighbour } from '../request/begin.ts';
-import { closeServiceUpstreams, createServiceUpstreams } from '../upstream/service-upstream.ts';
 import { defaultPortalColor } from '../upstream/services-file-schema.ts';
+import { closeServiceUpstreams, createServiceUpstreams } from '../upstream/transport.ts';
 import { createProcessStatus } from './process-status.ts';
 import { createRedisState } from './redis-state.ts';
 

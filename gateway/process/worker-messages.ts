@@ -2,7 +2,7 @@ import { Registry } from '@prometheus-io/client';
 import type { Health } from '../control/status/service.ts';
 import type { InstanceConfig } from '../platform/config/instance-config.ts';
 import type { GatewayIdentity, ProcessStatus } from '../platform/redis/process-statuses.ts';
-import type { TargetState } from '../upstream/target.ts';
+import type { TargetState } from '../upstream/upstreams.ts';
 
 /** Messages of the primary to a worker. */
 export type ToWorker =

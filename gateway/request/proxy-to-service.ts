@@ -9,17 +9,17 @@ import type { ResponseHeaders } from '../platform/http/response.ts';
 import type { WebSockets } from '../platform/http/websocket.ts';
 import type { RequestSpans } from '../platform/observability/request-spans.ts';
 import { createTransport } from '../upstream/exchange.ts';
-import { addClientHeaders, upstreamRequestHeaders } from '../upstream/forwarded-headers.ts';
+import { addClientHeaders, upstreamRequestHeaders } from '../upstream/headers.ts';
 import { operationOf, type RoutedService } from '../upstream/routes.ts';
-import type { ServiceUpstream } from '../upstream/service-upstream.ts';
-import type { Target } from '../upstream/target.ts';
 import {
   placeholderTarget,
   undiciTransport,
+  type ServiceUpstream,
   type Transport,
   type UpstreamHeaders,
 } from '../upstream/transport.ts';
 import { TooManyStreams, UnsuitableResponse } from '../upstream/upstream-error.ts';
+import type { Target } from '../upstream/upstreams.ts';
 import { callerOf, isUpgrade } from './begin.ts';
 
 interface ProxyToServiceDependencies {

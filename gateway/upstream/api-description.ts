@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { codesOf, type ApiDocument } from './api-document.ts';
 import { describeServices, toJson, type DescribedService, type PublishedApi } from './describe-services.ts';
-import type { OperationAccess } from './operation-access.ts';
 import { petsDescription, petsServiceName } from './pets-service.ts';
 import { createMatch, isUnder, operationOf, type ApiRoute } from './routes.ts';
-import { fieldsOf, listOf, textOf } from './service-description.ts';
+import { fieldsOf, listOf, textOf, type OperationAccess } from './service-description.ts';
 
 export interface ApiDescription {
   /** The OpenAPI document as JSON text, with relative addresses. */

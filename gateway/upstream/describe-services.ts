@@ -5,13 +5,12 @@ import { keyPrefix } from '../platform/config/key-prefix.ts';
 import type { ApiConfig, DescriptionText, ServiceConfig } from '../platform/config/service-config.ts';
 import { YamlFileError } from '../platform/config/yaml-file.ts';
 import { readApiDocument, type ApiDocument } from './api-document.ts';
-import { basePathOf, withPrefix } from './base-paths.ts';
-import { methods, publishedPart } from './check-description.ts';
+import { basePathOf, methods, publishedPart, withPrefix } from './check-description.ts';
+import { isReservedInRequest } from './headers.ts';
 import { mergeDescriptions } from './merge-descriptions.ts';
-import { accessOf } from './operation-access.ts';
-import { isReservedInRequest } from './reserved-headers.ts';
 import type { ApiRoute, RoutedOperation, RoutedService } from './routes.ts';
 import {
+  accessOf,
   fieldsOf,
   isFields,
   listOf,

@@ -4,10 +4,10 @@ import type { Dispatcher } from 'undici';
 import { GatewayError } from '../errors.ts';
 import { isSafe } from '../platform/http/request.ts';
 import { endOnceRead, endWithBody, helpLink } from '../platform/http/response.ts';
-import { hasIdempotencyKey } from './forwarded-headers.ts';
-import type { Target } from './target.ts';
+import { hasIdempotencyKey } from './headers.ts';
 import type { Transport, TransportOptions, UpstreamAttempt, UpstreamHeaders } from './transport.ts';
 import { isConnectionLost, isUpstreamFault, upstreamError } from './upstream-error.ts';
+import type { Target } from './upstreams.ts';
 
 /** Larger than a page of a hundred entries of a kilobyte each. */
 export const maxCollectedBytes = 128 * 1024;

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { YamlFileError, type YamlIssue } from '../platform/config/yaml-file.ts';
 import { checkDescription, methods } from './check-description.ts';
-import { ownResponseHeaders } from './reserved-headers.ts';
+import { ownResponseHeaders } from './headers.ts';
 import { overlap, parameterNames, shapeOf } from './routes.ts';
 import {
   eachReference,

@@ -1,4 +1,4 @@
-import type { OperationAccess } from './operation-access.ts';
+import type { OperationAccess } from './service-description.ts';
 
 /** One path of the API and its methods. */
 export interface ApiRoute {

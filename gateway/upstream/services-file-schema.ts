@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { origin } from '../platform/config/env-schemas.ts';
 import { defaultKeyPrefix, whyNoKeyPrefix } from '../platform/config/key-prefix.ts';
 import { largestBodyBytes } from '../platform/config/service-config.ts';
-import { whyNoBasePath } from './base-paths.ts';
-import { isReservedInRequest } from './reserved-headers.ts';
+import { whyNoBasePath } from './check-description.ts';
+import { isReservedInRequest } from './headers.ts';
 
 const wholeNumber = (max: number, unit: string) => {
   const error = `is not a whole number of ${unit} from 1 to ${max}`;

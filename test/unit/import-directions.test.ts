@@ -42,7 +42,7 @@ const forbiddenImports = [
   ),
   { file: 'gateway/app.ts', imported: './control/keys/keys.ts' },
   { file: 'gateway/keys/api-key-cache.ts', imported: '../quota/quota.ts' },
-  { file: 'gateway/upstream/target.ts', imported: '../quota/quota.ts' },
+  { file: 'gateway/upstream/upstreams.ts', imported: '../quota/quota.ts' },
   { file: 'gateway/upstream/routes.ts', imported: '../keys/api-key-format.ts' },
   { file: 'gateway/faces/api/api.ts', imported: '../../request/authenticate.ts' },
   { file: 'gateway/deploy/demo/demo-key.ts', imported: '../../request/authenticate.ts' },

@@ -1,6 +1,6 @@
 import type { Shutdown } from '#runtime/lifecycle.ts';
 import type { EndCause, ProcessStatus } from '../../platform/redis/process-statuses.ts';
-import type { TargetState } from '../../upstream/target.ts';
+import type { TargetState } from '../../upstream/upstreams.ts';
 
 export type { EndCause } from '../../platform/redis/process-statuses.ts';
 

@@ -1,5 +1,5 @@
 import type { Operation, Parameter } from '../../upstream/api-document.ts';
-import type { OperationAccess } from '../../upstream/operation-access.ts';
+import type { OperationAccess } from '../../upstream/service-description.ts';
 import { html, type Html } from '../html.ts';
 import { codeBlock, renderMarkdown } from './markdown.ts';
 import { createSamples, exampleBody, exampleOf } from './samples.ts';

@@ -4,7 +4,7 @@ import { pino } from 'pino';
 import { Agent } from 'undici';
 import { ResponseHeaders } from '../../../gateway/platform/http/response.ts';
 import { createTransport } from '../../../gateway/upstream/exchange.ts';
-import { addClientHeaders, upstreamRequestHeaders } from '../../../gateway/upstream/forwarded-headers.ts';
+import { addClientHeaders, upstreamRequestHeaders } from '../../../gateway/upstream/headers.ts';
 import { placeholderTarget, undiciTransport } from '../../../gateway/upstream/transport.ts';
 import { createReadinessProbe, createUpstreams } from '../../../gateway/upstream/upstreams.ts';
 

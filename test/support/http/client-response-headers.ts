@@ -1,5 +1,5 @@
 import { ResponseHeaders } from '../../../gateway/platform/http/response.ts';
-import { addClientHeaders } from '../../../gateway/upstream/forwarded-headers.ts';
+import { addClientHeaders } from '../../../gateway/upstream/headers.ts';
 
 /** The headers of an upstream response that the gateway forwards, by name. */
 export function clientResponseHeaders(headers: Record<string, string | string[] | undefined>) {

@@ -1,9 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
 import { loadApiDescription } from '../../../../gateway/upstream/api-description.ts';
-import {
-  upstreamRequestHeaders,
-  type ForwardedRequest,
-} from '../../../../gateway/upstream/forwarded-headers.ts';
+import { upstreamRequestHeaders, type ForwardedRequest } from '../../../../gateway/upstream/headers.ts';
 import { clientResponseHeaders } from '../../../support/http/client-response-headers.ts';
 
 const base: Omit<ForwardedRequest, 'rawHeaders'> = {

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { normalizeTarget } from '../../../../../gateway/platform/http/request.ts';
 import { loadApiDescription } from '../../../../../gateway/upstream/api-description.ts';
-import { upstreamRequestHeaders } from '../../../../../gateway/upstream/forwarded-headers.ts';
+import { upstreamRequestHeaders } from '../../../../../gateway/upstream/headers.ts';
 import { clientResponseHeaders } from '../../../../support/http/client-response-headers.ts';
 
 const hopByHop = (
