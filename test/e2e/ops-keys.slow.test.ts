@@ -122,6 +122,7 @@ describe('the life cycle of keys', () => {
         plan: 'free',
         rev: 1,
       };
+      await kit.issue();
       const [known = ''] = (await kit.run('keys', 'export')).stdout.split('\n');
       const { id, sha256 } = JSON.parse(known) as { id: string; sha256: string };
       const invalidLines: [object | string, RegExp][] = [

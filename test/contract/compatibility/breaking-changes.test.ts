@@ -71,134 +71,73 @@ const listPets = (d: Editable) => operation(d, '/pets', 'get');
 const createPet = (d: Editable) => operation(d, '/pets', 'post');
 const properties = (d: Editable, name: string) => existing(schema(d, name).properties);
 
-type Edit = [what: string, edit: (description: Editable) => void, change: string];
+type Edit = (description: Editable) => void;
 
-const breaking: Edit[] = [
-  ['a removed path', (d) => delete d.paths['/usage'], 'GET /usage: is removed'],
-  ['another base path', (d) => set(d.servers[0], { url: '/v2' }), 'base path: changes from "/v1" to "/v2"'],
-  [
-    'another credential',
-    (d) => set(d.components.securitySchemes['apiKey'], { scheme: 'basic' }),
-    'security schemes: changes from',
-  ],
-  [
-    'a removed parameter',
-    (d) => listPets(d).parameters?.pop(),
-    'GET /pets parameters query after: is removed',
-  ],
-  [
-    'a parameter that becomes required',
-    (d) => set(listPets(d).parameters?.[0], { required: true }),
-    'GET /pets parameters query limit required: is new',
-  ],
-  [
-    'another default',
-    (d) => set(listPets(d).parameters?.[0]?.schema, { default: 10 }),
-    'GET /pets parameters query limit schema default: changes from 20 to 10',
-  ],
-  [
-    'a new required field of a request',
-    (d) => schema(d, 'NewPet').required?.push('age'),
-    'POST /pets requestBody content application/json schema required: "age" is now required',
-  ],
-  [
-    'a removed field of a request',
-    (d) => delete properties(d, 'NewPet')['status'],
-    'POST /pets requestBody content application/json schema properties status: is removed',
-  ],
-  [
-    'a new limit of a request',
-    (d) => set(properties(d, 'NewPet')['name'], { minLength: 2 }),
-    'POST /pets requestBody content application/json schema properties name minLength: changes from 1 to ',
-  ],
-  [
-    'a value that requests may no longer have',
-    (d) => schema(d, 'PetStatus').enum?.pop(),
-    'GET /pets parameters query status schema enum: value "sold" is removed',
-  ],
-  [
-    'requests that may have no unknown fields',
-    (d) => set(schema(d, 'NewPet'), { additionalProperties: false }),
-    'POST /pets requestBody content application/json schema additionalProperties: is new',
-  ],
-  ['a removed status', (d) => delete createPet(d).responses?.['422'], 'POST /pets responses 422: is removed'],
-  [
-    'a new success',
-    (d) => set(createPet(d).responses, { 202: { description: 'Later.' } }),
-    'POST /pets responses 202: is a new success',
-  ],
-  [
-    'a removed field of a response',
-    (d) => delete properties(d, 'Pet')['name'],
-    'GET /pets responses 200 content application/json schema items properties name: is removed',
-  ],
-  [
-    'a field of a response that may be absent',
-    (d) => schema(d, 'Pet').required?.shift(),
-    'GET /pets responses 200 content application/json schema items required: "id" is no longer required',
-  ],
-  [
-    'a higher maximum of a response',
-    (d) => delete properties(d, 'Pet')['name']?.['maxLength'],
-    'GET /pets responses 200 content application/json schema items properties name maxLength: is removed',
-  ],
-  [
-    'a new value in a response',
-    (d) => schema(d, 'PetStatus').enum?.push('lost'),
-    'GET /pets responses 200 content application/json schema items properties status enum: value "lost" i',
-  ],
-  [
-    'a removed error code',
-    (d) => schema(d, 'ErrorCode').anyOf?.[0]?.enum?.shift(),
-    'GET /pets responses 400 content application/json schema properties code anyOf[0] enum: value "missin',
-  ],
-  [
-    'a removed header of a response',
-    (d) => delete listPets(d).responses?.['200']?.headers?.['Link'],
-    'GET /pets responses 200 headers Link: is removed',
-  ],
-  [
-    'a deprecation without its end',
-    (d) => set(createPet(d), { deprecated: true }),
-    'POST /pets: x-sunset is missing, or too early',
-  ],
-  [
-    'a deprecation that ends within a year',
-    (d) => set(createPet(d), { deprecated: true, 'x-sunset': '2027-11-01' }),
-    'POST /pets: x-sunset is missing, or too early',
-  ],
-  [
-    'a deprecated operation that is removed before its end',
-    (d) => delete d.paths['/pets/{petId}']?.['get'],
-    'GET /pets/{petId}: is removed',
-  ],
-];
+/** By what is found. */
+const breaking: Record<string, Edit> = {
+  'GET /usage: is removed': (d) => delete d.paths['/usage'],
+  'base path: changes from "/v1" to "/v2"': (d) => set(d.servers[0], { url: '/v2' }),
+  'security schemes: changes from': (d) => set(d.components.securitySchemes['apiKey'], { scheme: 'basic' }),
+  'GET /pets parameters query after: is removed': (d) => listPets(d).parameters?.pop(),
+  'GET /pets parameters query limit required: is new': (d) =>
+    set(listPets(d).parameters?.[0], { required: true }),
+  'GET /pets parameters query limit schema default: changes from 20 to 10': (d) =>
+    set(listPets(d).parameters?.[0]?.schema, { default: 10 }),
+  'POST /pets requestBody content application/json schema required: "age" is now required': (d) =>
+    schema(d, 'NewPet').required?.push('age'),
+  'POST /pets requestBody content application/json schema properties status: is removed': (d) =>
+    delete properties(d, 'NewPet')['status'],
+  'POST /pets requestBody content application/json schema properties name minLength: changes from 1 to ': (
+    d,
+  ) => set(properties(d, 'NewPet')['name'], { minLength: 2 }),
+  'GET /pets parameters query status schema enum: value "sold" is removed': (d) =>
+    schema(d, 'PetStatus').enum?.pop(),
+  'POST /pets requestBody content application/json schema additionalProperties: is new': (d) =>
+    set(schema(d, 'NewPet'), { additionalProperties: false }),
+  'POST /pets responses 422: is removed': (d) => delete createPet(d).responses?.['422'],
+  'POST /pets responses 202: is a new success': (d) =>
+    set(createPet(d).responses, { 202: { description: 'Later.' } }),
+  'GET /pets responses 200 content application/json schema items properties name: is removed': (d) =>
+    delete properties(d, 'Pet')['name'],
+  'GET /pets responses 200 content application/json schema items required: "id" is no longer required': (d) =>
+    schema(d, 'Pet').required?.shift(),
+  'GET /pets responses 200 content application/json schema items properties name maxLength: is removed': (
+    d,
+  ) => delete properties(d, 'Pet')['name']?.['maxLength'],
+  'GET /pets responses 200 content application/json schema items properties status enum: value "lost" i': (
+    d,
+  ) => schema(d, 'PetStatus').enum?.push('lost'),
+  'GET /pets responses 400 content application/json schema properties code anyOf[0] enum: value "missin': (
+    d,
+  ) => schema(d, 'ErrorCode').anyOf?.[0]?.enum?.shift(),
+  'GET /pets responses 200 headers Link: is removed': (d) =>
+    delete listPets(d).responses?.['200']?.headers?.['Link'],
+  'POST /pets: x-sunset is missing, or too early': (d) => set(createPet(d), { deprecated: true }),
+  'x-sunset is missing, or too early': (d) =>
+    set(createPet(d), { deprecated: true, 'x-sunset': '2027-11-01' }),
+  'GET /pets/{petId}: is removed': (d) => delete d.paths['/pets/{petId}']?.['get'],
+};
 
-const compatible: [what: string, edit: (description: Editable) => void][] = [
-  ['nothing', () => undefined],
-  ['a new path', (d) => set(d.paths, { '/stores': { get: { responses: {} } } })],
-  ['a new optional parameter', (d) => listPets(d).parameters?.push({ name: 'a', in: 'query' })],
-  ['a new optional field of a request', (d) => set(properties(d, 'NewPet'), { age: { type: 'integer' } })],
-  ['a new field of a response', (d) => set(properties(d, 'Pet'), { age: { type: 'integer' } })],
-  ['a new error code', (d) => schema(d, 'ErrorCode').anyOf?.[0]?.enum?.push('new_code')],
-  [
-    'a new header of a response',
-    (d) => set(listPets(d).responses?.['200']?.headers, { Age: { schema: {} } }),
-  ],
-  [
-    'a deprecation that is announced a year ahead',
-    (d) => set(createPet(d), { deprecated: true, 'x-sunset': '2027-11-22' }),
-  ],
-];
+const compatible: Record<string, Edit> = {
+  nothing: () => undefined,
+  'a new path': (d) => set(d.paths, { '/stores': { get: { responses: {} } } }),
+  'a new optional parameter': (d) => listPets(d).parameters?.push({ name: 'a', in: 'query' }),
+  'a new optional field of a request': (d) => set(properties(d, 'NewPet'), { age: { type: 'integer' } }),
+  'a new field of a response': (d) => set(properties(d, 'Pet'), { age: { type: 'integer' } }),
+  'a new error code': (d) => schema(d, 'ErrorCode').anyOf?.[0]?.enum?.push('new_code'),
+  'a new header of a response': (d) => set(listPets(d).responses?.['200']?.headers, { Age: { schema: {} } }),
+  'a deprecation that is announced a year ahead': (d) =>
+    set(createPet(d), { deprecated: true, 'x-sunset': '2027-11-22' }),
+};
 
 describe('a change that breaks clients is found', () => {
-  test.each(breaking)('%s', (_what, edit, change) => {
+  test.each(Object.entries(breaking))('%s', (change, edit) => {
     expect(changesAfter(edit)).toContainEqual(expect.stringContaining(change));
   });
 });
 
 describe('a change that breaks no client is not reported', () => {
-  test.each(compatible)('%s', (_what, edit) => {
+  test.each(Object.entries(compatible))('%s', (_what, edit) => {
     expect(changesAfter(edit)).toEqual([]);
   });
 
