@@ -1,6 +1,5 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
-import { readAudit } from '../../gateway/control/audit/audit-log.ts';
 import { keyFields, wordOf } from '../../gateway/limits/record-fields.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { tabTo } from '../support/checks/keyboard.ts';
@@ -211,24 +210,6 @@ describe('the pages of customers', { tags: ['chromium'] }, () => {
     expect(await dayUsage(redis, issued.customerId)).toBe(8);
     expect(page.url()).not.toContain(issued.key);
     expectClean(observed, kit.origin);
-  });
-
-  test('a key over the limit of a day leads to its customer, whose day is set back', async () => {
-    const key = await kit.kit.issue({ name: 'Wasted Day', day: 1 });
-    await useUp(key, 2);
-    const { page } = await kit.open('/console/customers?search=Wasted', { name: 'Anna' });
-    await page.getByRole('cell', { name: 'Active, over its limit' }).waitFor();
-    await page.goto(`${kit.origin}/console/keys/${key.id}`);
-    await page.getByText(/The next request is refused until .+: 1 of 1 used today/).waitFor();
-    await page.locator('.facts').getByRole('link', { name: 'Wasted Day' }).click();
-    await page.getByRole('button', { name: 'More' }).click();
-    await page.getByRole('button', { name: "Reset today's usage" }).click();
-    await page.getByText("Today's usage of Wasted Day counts from 0 again").waitFor();
-    await page.getByText('The next request is served').waitFor();
-    expect(await readAudit(kit.kit.redis, 1)).toMatchObject([
-      { who: 'Anna', action: 'usage.reset-day', target: key.customerId },
-    ]);
-    expect(await pets(key.key)).toBe(200);
   });
 
   test('name, expiry, scopes and each text are changed', async () => {

@@ -142,31 +142,4 @@ describe('the API of customers', () => {
       expect(await operator.send('POST', `/api/customers/${id}/keys`, {})).toMatchObject({ status: 404 });
     }
   });
-
-  test('an id of the other kind is not found, and nothing is changed or audited', async () => {
-    const { redis } = started.kit;
-    const { id, key, customerId } = await started.kit.issue();
-    expect(await pets(key)).toBe(200);
-    const state = async () => ({
-      record: await redis.hgetall(redisKeys.customer(customerId)),
-      days: await redis.keys(`${redisKeys.usagePrefix(customerId)}*`),
-      audited: await redis.xlen(redisKeys.audit),
-    });
-    const before = await state();
-    for (const path of [`/api/keys/${customerId}`, `/api/customers/${id}`]) {
-      for (const [method, of] of [
-        ['DELETE', '/day'],
-        ['GET', '/usage'],
-        ['GET', '/failures'],
-        ['GET', ''],
-      ] as const) {
-        const response = await operator.send(method, path + of);
-        expect(response, `${method} ${path}${of}`).toMatchObject({
-          status: 404,
-          body: { code: 'not_found' },
-        });
-      }
-    }
-    expect(await state()).toEqual(before);
-  });
 });

@@ -75,37 +75,6 @@ describe('the customers in the console', { tags: ['chromium'] }, () => {
     ]);
   });
 
-  test('a key is not issued before its plan can be seen', async () => {
-    const { page } = await kit.open('/console/customers');
-    const read = Promise.withResolvers<void>();
-    await page.route('**/api/key-plans', async (route) => {
-      await read.promise;
-      await route.continue();
-    });
-    await page.getByRole('button', { name: 'New customer…' }).click();
-    expect(await page.getByRole('dialog').count()).toBe(0);
-    read.resolve();
-    await expect.poll(() => page.getByRole('dialog').locator('select').inputValue()).toBe('free');
-    await page.getByLabel('Name of the customer').fill('Early Customer');
-    await page.getByLabel('Name of the customer').press('Enter');
-    await page.getByLabel('API key', { exact: true }).waitFor();
-  });
-
-  test('only a request for a key without a response may have made one', async () => {
-    const { page } = await kit.open('/console/customers');
-    await page.route('**/api/key-plans', (route) => route.abort());
-    await page.getByRole('button', { name: 'New customer…' }).click();
-    await page.getByText('The gateway does not respond').waitFor();
-    expect(await page.getByText('may have been made').count()).toBe(0);
-    await page.unroute('**/api/key-plans');
-    await page.route('**/api/keys', (route) => route.abort());
-    await page.getByRole('button', { name: 'New customer…' }).click();
-    await page.getByLabel('Name of the customer').fill('Perhaps');
-    await expect.poll(() => page.getByRole('dialog').locator('select').inputValue()).toBe('free');
-    await page.getByRole('button', { name: 'Issue the key' }).click();
-    await page.getByText('A key may have been made all the same').waitFor();
-  });
-
   test('a pasted key, also in a line of a log, leads to its page and is nowhere but in the body of the request', async () => {
     const { key, id } = await kit.kit.issue({ name: 'Pasted Customer' });
     for (const [path, heading, text] of [

@@ -17,13 +17,6 @@ const segments = ['keys', 'tokens', 'sessions', 'settings', 'audit'].map((name) 
 describe('the frame of the console', { tags: ['chromium'] }, () => {
   const kit = shared(startConsole);
 
-  test('a link signs in, and leaves the address without its code', async () => {
-    const observed = await kit.open('/console/nowhere');
-    await expect.poll(() => observed.page.title()).toContain('Not found');
-    expect(observed.page.url()).toBe(`${kit.origin}/console/nowhere`);
-    expectClean(observed, kit.origin);
-  });
-
   test('the first page transfers at most 300 kB, nothing of it twice, and all from its own host', async () => {
     // Without any traffic there would be no charts.
     await send(`${kit.kit.gateway.url}/openapi.json`);
@@ -132,11 +125,5 @@ describe('the frame of the console', { tags: ['chromium'] }, () => {
     await page.keyboard.insertText(`Bearer ${key}`);
     await page.waitForURL(`**/console/keys/${id}`);
     expect(observed.requests.join()).not.toContain(key);
-  });
-
-  test('without a session there is the sign-in page', async () => {
-    const observed = await kit.browser.open(`${kit.origin}/`);
-    await observed.page.getByRole('heading', { name: 'Sign in' }).waitFor();
-    expect(observed.page.url()).toBe(`${kit.origin}/console`);
   });
 });

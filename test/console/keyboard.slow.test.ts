@@ -1,7 +1,6 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
 import { readAudit } from '../../gateway/control/audit/audit-log.ts';
-import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { focused, tabTo } from '../support/checks/keyboard.ts';
 import { send } from '../support/http/http.ts';
 import { startConsole } from '../support/kits/console-kit.ts';
@@ -67,35 +66,5 @@ describe('with the keyboard alone', { tags: ['chromium'], timeout: 120_000 }, ()
     await page.keyboard.press('Enter');
     await page.getByText('The next request is refused: revoked').waitFor();
     expect([await pets(fresh), await lastAction()]).toEqual([401, 'keys.revoke']);
-  });
-
-  test('the limits of a plan are changed, and it is removed', async () => {
-    const ada = await kit.signIn();
-    await ada.send('PATCH', '/api/plans/typed', { minute: 50, day: 500, create: true, expected: {} });
-    const { page } = await kit.open('/console/plans/typed', { name: 'Anna' });
-    const stored = () => kit.kit.redis.hgetall(redisKeys.plan('typed'));
-    const typeMinuteLimit = async (limit: string) => {
-      await expect.poll(() => page.evaluate(focused)).toBe('minute');
-      await page.keyboard.press('Control+A');
-      await page.keyboard.type(limit);
-    };
-    await page.getByRole('button', { name: 'Change limits…' }).waitFor();
-
-    await pressButton(page, 'Change limits…');
-    await typeMinuteLimit('45');
-    await page.keyboard.press('Enter');
-    await expect.poll(stored).toEqual({ minute: '45', day: '500' });
-
-    await pressButton(page, 'Remove…');
-    await page.getByRole('button', { name: 'Cancel' }).waitFor();
-    await page.keyboard.press('Escape');
-    await page.getByRole('dialog').waitFor({ state: 'detached' });
-    expect(await page.evaluate(focused)).toBe('Remove…');
-    await page.keyboard.press('Enter');
-    await page.getByLabel('to confirm').waitFor();
-    await page.keyboard.type('typed');
-    await page.keyboard.press('Enter');
-    await expect.poll(() => page.url()).toBe(`${kit.origin}/console/plans`);
-    expect([await stored(), await lastAction()]).toEqual([{}, 'plans.remove']);
   });
 });

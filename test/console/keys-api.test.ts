@@ -162,17 +162,6 @@ describe('the API of keys', () => {
     expect(await record(key)).toMatchObject({ minute: '2', plan: 'free' });
   });
 
-  test('without a valid limit of its plan, a customer shows what the gateways enforce', async () => {
-    await kit.redis.hset(redisKeys.plan('own'), { minute: 30, day: 300 });
-    const key = await kit.issue({ plan: 'own' });
-    await use(key, 1);
-    await kit.redis.hset(redisKeys.plan('own'), 'minute', 'many');
-    await expect
-      .poll(async () => (await api('GET', `/customers/${key.customerId}`)).body.limits.minute)
-      .toEqual({ limit: 30, from: 'gateways', plan: null });
-    expect((await api('GET', `/keys/${key.id}`)).body.windows.minute).toMatchObject({ used: 1, limit: 30 });
-  });
-
   test('of two operators who edit a key at once, the second one is told to read it again', async () => {
     const key = await kit.issue({ name: 'Twice' });
     const { rev } = (await api('GET', `/keys/${key.id}`)).body;
@@ -188,17 +177,6 @@ describe('the API of keys', () => {
     );
     expect(await lastAudit()).toMatchObject({ who, action: 'keys.set', target: key.id, after: { name } });
     expect((await record(key))['name']).toBe(name);
-  });
-
-  test('a key whose record is gone is unknown', async () => {
-    const key = await kit.issue();
-    await kit.redis.del(redisKeys.apiKey(key));
-    expect(await api('GET', `/keys/${key.id}`)).toMatchObject({ status: 404, body: { code: 'not_found' } });
-    expect(await api('POST', `/keys/${key.id}/revoke`)).toMatchObject({
-      status: 404,
-      body: { code: 'not_found' },
-    });
-    expect((await pets(key.key)).status).toBe(401);
   });
 
   test('a ban holds from the next request on, says why and until when, and is lifted', async () => {

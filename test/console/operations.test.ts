@@ -4,7 +4,7 @@ import { readAudit } from '../../gateway/control/audit/audit-log.ts';
 import { operations } from '../../gateway/control/registry.ts';
 import { targets } from '../../gateway/control/targets.ts';
 import { operationRoutes } from '../../gateway/faces/api/operation-routes.ts';
-import { describedOperations, operatorsApiDocument } from '../support/checks/operators-api.ts';
+import { operatorsApiDocument } from '../support/checks/operators-api.ts';
 import { send } from '../support/http/http.ts';
 import { startConsoleApi } from '../support/kits/console-api-kit.ts';
 import { runOps } from '../support/kits/service.ts';
@@ -32,12 +32,6 @@ const leadingTo = (path: string, target: string) => path.replaceAll(/:\w+/g, tar
 const bodyOf = (method: string, body: object) => (method === 'GET' ? undefined : body);
 
 describe('an operation with a route', () => {
-  test('is in the document under its name', () => {
-    const described = describedOperations.map(({ operationId }) => operationId);
-    expect(described).toEqual(expect.arrayContaining(routes.map(({ name }) => name)));
-    expect(routes.length).toBeGreaterThan(40);
-  });
-
   test('is served in the document to whoever asks', async () => {
     const { status, json } = await send(`${api.kit.gateway.adminUrl}/api/openapi.json`);
     expect({ status, json }).toEqual({ status: 200, json: operatorsApiDocument });

@@ -167,20 +167,6 @@ describe('the overview', { tags: ['chromium'], timeout: 120_000 }, () => {
     expect(await page.evaluate('document.documentElement.scrollHeight')).toBeLessThanOrEqual(800);
   });
 
-  test('names the document that says what to do about a problem', async () => {
-    const { page } = await openOverview();
-    const { redis } = kit.kit;
-    await redis.call('CONFIG', 'SET', 'appendonly', 'no');
-    onTestFinished(async () => {
-      await redis.call('CONFIG', 'SET', 'appendonly', 'yes');
-    });
-    const problem = page.locator('[data-problem^="redis-memory-only"]');
-    await problem.waitFor({ timeout: 15_000 });
-    expect(await problem.textContent()).toMatch(
-      /System\s+and “What every deployment needs” in gateway\/DEPLOY\.md/,
-    );
-  });
-
   test('says what it lacks without Redis, and what happened', { tags: ['redis-server'] }, async () => {
     const { page } = await openOverview();
     kit.kit.server.signal('SIGSTOP');

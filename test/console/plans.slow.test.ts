@@ -62,55 +62,6 @@ describe('the pages of plans', { tags: ['chromium'], timeout: 120_000 }, () => {
     expect(complaints).toEqual([]);
   });
 
-  test('a plan is made with an hour limit alone, and no form saves one without any limit', async () => {
-    const { page } = await started.open('/console/plans');
-    await page.getByRole('button', { name: 'New plan…' }).click();
-    const asked = dialog(page, 'New plan');
-    await asked.getByLabel('Name').fill('hourly');
-    const hour = asked.getByLabel('Requests an hour');
-    const isRequired = async () => (await hour.getAttribute('required')) !== null;
-    expect(await isRequired()).toBe(true);
-    await asked.getByLabel('Requests a minute').fill('5');
-    await expect.poll(isRequired).toBe(false);
-    await asked.getByLabel('Requests a minute').fill('');
-    await hour.fill('70');
-    await asked.getByRole('button', { name: 'Make the plan' }).click();
-    await expect.poll(() => page.url()).toBe(`${started.origin}/console/plans/hourly`);
-    expect(await stored('hourly')).toEqual({ hour: '70' });
-    const save = page.getByRole('button', { name: 'Save' });
-    const isValid = () =>
-      page
-        .getByRole('dialog')
-        .locator('form')
-        .evaluate((form) => form.matches(':valid'));
-    await changeLimits(page);
-    await page.getByLabel('Requests an hour').fill('');
-    await page.getByLabel('Shadow limit an hour').fill('3');
-    expect(await isValid()).toBe(false);
-    await page.getByLabel('Shadow limit an hour').fill('');
-    await page.getByLabel('Requests a month').fill('900');
-    await save.click();
-    await expect.poll(() => stored('hourly')).toEqual({ month: '900' });
-    await page.goto(`${started.origin}/console/plans/free`);
-    await changeLimits(page);
-    await page.getByLabel('Requests a minute').fill('');
-    await page.getByLabel('Requests an hour').fill('9');
-    expect(await isValid()).toBe(false);
-  });
-
-  test('a name that is taken is refused in the dialog, which stays', async () => {
-    const { page } = await started.open('/console/plans');
-    await page.getByRole('button', { name: 'New plan…' }).click();
-    const asked = dialog(page, 'New plan');
-    await asked.getByLabel('Name').fill('pro');
-    await asked.getByLabel('Requests a minute').fill('1');
-    await asked.getByLabel('Requests a day').fill('5');
-    await asked.getByRole('button', { name: 'Make the plan' }).click();
-    await asked.getByText('The plan pro exists already').waitFor();
-    await expectAccessible(page, 'plans-new');
-    expect(await stored('pro')).toEqual({ minute: '300', day: '10000' });
-  });
-
   test('limits are typed, who is above them is shown, and saved they are in force for the next requests', async () => {
     await create('edited');
     const { key, customerId } = await started.kit.issue({ plan: 'edited', name: 'Acme' });

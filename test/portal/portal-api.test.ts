@@ -389,25 +389,6 @@ describe('the portal', () => {
     expect((await second.send('POST', '/keys', { name: 'x' })).json).toMatchObject({ code: 'no_session' });
   });
 
-  test('tells customers nothing of Redis and of other plans when a value was edited by hand', async () => {
-    const { customerId, portal } = await newCustomer('Edited');
-    const add = () => portal.send('POST', '/keys', { name: 'On no plan' });
-    const message = 'This is not possible until your provider has corrected the settings of your account.';
-    const impossible = { status: 422, json: { code: 'invalid_operation', message } };
-    await started.kit.redis.hset(redisKeys.customer(customerId), 'plan', 'gone');
-    expect(await add()).toMatchObject(impossible);
-    await started.kit.redis.hset(redisKeys.customer(customerId), 'plan', 'enterprise');
-    expect(await add()).toMatchObject(impossible);
-    await started.kit.redis.hset(redisKeys.customer(customerId), 'plan', 'free', 'day', 'many');
-    const unavailable = await add();
-    expect(unavailable).toMatchObject({ status: 503, json: { code: 'service_unavailable' } });
-    expect(unavailable.text).not.toContain('gw:');
-    await started.kit.redis.hdel(redisKeys.customer(customerId), 'day');
-    const created = await add();
-    recordSecrets(created.text);
-    expect(created.status).toBe(201);
-  });
-
   test('a suspended customer sees everything, and changes nothing', async () => {
     const { id, customerId, portal } = await newCustomer('Suspended');
     await operator.send('POST', `/api/customers/${customerId}/suspend`);
@@ -528,14 +509,6 @@ describe('the portal', () => {
         expect(await ofOther()).toEqual(before);
       },
     );
-  });
-
-  test('unknown paths and methods are those of the gateway', async () => {
-    expect((await send(`${url}/portal/api/nowhere`)).json).toMatchObject({ code: 'not_found' });
-    const wrong = await send(`${url}/portal`, { method: 'POST' });
-    expect([wrong.status, wrong.headers['allow']]).toEqual([405, 'GET, HEAD, OPTIONS']);
-    const options = await send(`${url}/portal/api/keys`, { method: 'OPTIONS' });
-    expect([options.status, options.headers['allow']]).toEqual([204, 'GET, POST, HEAD, OPTIONS']);
   });
 
   test('an address that guesses codes gets 429', async () => {

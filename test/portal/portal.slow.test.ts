@@ -7,7 +7,7 @@ import { focused, tabTo } from '../support/checks/keyboard.ts';
 import { send } from '../support/http/http.ts';
 import { expectClean, startBrowser } from '../support/kits/browser.ts';
 import { startGatewayKit } from '../support/kits/gateway-kit.ts';
-import { enterPortal, portalCode } from '../support/kits/portal-kit.ts';
+import { portalCode } from '../support/kits/portal-kit.ts';
 import { shared } from '../support/kits/shared.ts';
 
 async function pressButton(page: Page, text: string): Promise<void> {
@@ -94,22 +94,6 @@ describe('the page of the portal', { tags: ['chromium', 'redis-server'], timeout
     await page.getByText('The key Typed is revoked').waitFor();
     expect([await pets(key), await pets(replacement)]).toEqual([401, 200]);
     expectClean(observed, origin);
-  });
-
-  test('a key that was rotated elsewhere in the meantime is listed as it is now, and is said in words of the page', async () => {
-    const { customerId } = await kit.issue({ name: 'Stale', plan: 'free' });
-    const { page } = await browser.open(await link(customerId));
-    const list = page.getByRole('region', { name: 'API keys' });
-    await list.getByRole('button', { name: /^Actions of/ }).click();
-    await list.getByRole('button', { name: 'Rotate…' }).click();
-    const elsewhere = await enterPortal(origin, kit.redis, customerId);
-    const { items } = (await elsewhere.send('GET', '/keys')).json as { items: { id: string }[] };
-    const rotated = await elsewhere.send('POST', `/keys/${items[0]?.id}/rotate`, { graceSeconds: 3600 });
-    recordSecrets(rotated.text);
-    await page.getByRole('button', { name: 'Create the new key' }).click();
-    await page.getByText('was replaced or has ended in the meantime').waitFor();
-    await expect.poll(() => list.getByRole('row').filter({ hasText: 'replaced' }).count()).toBe(1);
-    expect(await page.locator('body').textContent()).not.toMatch(/key_/);
   });
 
   test('has no barriers, light, dark and on a phone, with its forms and without a session', async () => {
