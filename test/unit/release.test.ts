@@ -30,15 +30,6 @@ describe('the version', () => {
     expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
     expect(stderr).toContain('gateway/OPERATE.md has no release note 9.9.9');
   });
-
-  test('is in both images, which take it from package.json', () => {
-    // copy-imports.ts, which fills both images, always copies it.
-    expect(read('gateway/deploy/containers/copy-imports.ts')).toContain(`'package.json'`);
-    for (const service of ['gateway', 'pets-service']) {
-      expect(read(`${service}/Dockerfile`)).toContain('COPY package.json package-lock.json ./');
-      expect(read(`${service}/Dockerfile`)).not.toContain(version);
-    }
-  });
 });
 
 test("the README's pictures come light and dark, and are small", () => {
@@ -72,18 +63,6 @@ describe('.github', () => {
   };
   const jobsOf = (file: string) => parse(file)['jobs'] as Record<string, Job>;
   const steps = (file: string) => Object.values(jobsOf(file)).flatMap((job) => job.steps);
-
-  test('has workflows, update bot and templates that are valid YAML', () => {
-    expect(files).toEqual([
-      '.github/ISSUE_TEMPLATE/bug.yml',
-      '.github/ISSUE_TEMPLATE/config.yml',
-      '.github/ISSUE_TEMPLATE/idea.yml',
-      '.github/dependabot.yml',
-      '.github/workflows/checks.yml',
-      '.github/workflows/release.yml',
-    ]);
-    for (const file of files) expect(Object.keys(parse(file)), file).not.toEqual([]);
-  });
 
   test('workflows run only files and npm scripts that exist', () => {
     const { scripts } = json('package.json') as { scripts: Record<string, string> };
@@ -125,16 +104,4 @@ describe('.github', () => {
         expect(uses).toMatch(/^[\w-]+\/[\w-]+@v\d+$/);
     }
   });
-});
-
-test('commands and units that start a program outside of a container name the Node that it needs', () => {
-  const text = [read('gateway/OPERATE.md'), read('package.json')]
-    .concat(globSync('{gateway/deploy,pets-service}/systemd/*.service', { cwd: root }).map(read))
-    .join('\n');
-  const starts = text
-    .split('\n')
-    .filter((line) => /\bnode [^`]*(gateway|pets-service)\/(server|faces\/command\/main)\.ts/.test(line));
-  expect(starts.length).toBeGreaterThanOrEqual(6);
-  for (const line of starts)
-    expect(line).toContain('node --require ./gateway/deploy/demo/check-installation.cjs ');
 });

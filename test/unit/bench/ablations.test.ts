@@ -28,9 +28,3 @@ describe('a contortion for speed can be taken out of the present sources', async
     }
   });
 });
-
-test('an ablation that does not exist is refused, and those that do are named', async () => {
-  await expect(applyAblation('none', tmpdir())).rejects.toThrow(
-    /there is no ablation none, but .*quota-batch/,
-  );
-});

@@ -97,30 +97,11 @@ describe('quotas', () => {
     ]);
   });
 
-  test('what a process no longer waits for may be counted in the window that begins when Redis goes on', () => {
-    const waited = [1, 1.1].map((at) => request({ at, took: 0.15 }));
-    const later = [request({ at: 4, used: 3, minuteEndsAt: startMs + 63_500 })];
-    const over = refused({ at: 5, usedOfDay: 3, minuteEndsAt: startMs + 63_500 });
-    const disturbed = { faults: [fault('pause redis', 'redis', 0.9, 3.4)], outages: [outage(1.1, 3.5)] };
-    expect(broken([...waited, ...later, over], disturbed)).toEqual([]);
-    // Those were answered, and their commands executed, before the window began.
-    expect(broken([...waited, ...later, over])).toContain('refused only without room');
-  });
-
   test('a count that falls is found', () => {
     expect(broken([request({ at: 1, used: 2 }), request({ at: 1, used: 1 })])).toEqual([]);
     expect(broken([request({ at: 1, used: 2 }), request({ at: 2, used: 1, usedOfDay: 3 })])).toContain(
       'remaining never rises',
     );
-  });
-
-  test('a day may fall by what Redis counted although a process refused it alone', () => {
-    const first = request({ at: 1 });
-    const alone = refused({ at: 2, took: 0.2, usedOfDay: 1 });
-    const others = [request({ at: 3, used: 3, usedOfDay: 3 }), refused({ at: 4, usedOfDay: 2 })];
-    const disturbed = { faults: [fault('pause redis', 'redis', 2, 2.3)], outages: [outage(2.1, 2.3)] };
-    expect(broken([first, alone, ...others], disturbed)).toEqual([]);
-    expect(broken([first, ...others], disturbed)).toContain('remaining never rises');
   });
 
   test('a refusal after Retry-After is found, unless others may have used the new window', () => {

@@ -1,9 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { makeSchedule } from '../../histories/make-schedule.ts';
-import { outagesIn } from '../../histories/processes.ts';
 import { targetOf, type Schedule } from '../../histories/schedule.ts';
 import { shrink } from '../../histories/shrink.ts';
-import { observedIn } from '../../histories/system.ts';
 
 const seeds = Array.from({ length: 200 }, (_, seed) => seed);
 const lengthMs = 15_000;
@@ -59,39 +57,4 @@ describe('a schedule that fails', () => {
     expect(shortest.clients.map(({ name }) => name)).toEqual(['client2.1']);
     expect(shortest.keys.map(({ name }) => name)).toEqual(['key2']);
   });
-
-  test('is tried a bounded number of times', async () => {
-    const { schedule: shorter, tries } = await shrink(schedule, needs, 3);
-    expect(tries).toBe(3);
-    expect(shorter.faults).toContain(needed);
-  });
-});
-
-test('the log of a gateway tells when it did not use Redis', () => {
-  const log = [
-    '{"level":50,"time":1000,"msg":"Redis is unavailable; known keys are limited locally, unknown keys get 503"}',
-    '{"level":40,"time":1500,"msg":"Redis is available again; quotas are counted there"}',
-    'a line of something else',
-    '{"level":50,"time":2000,"msg":"Redis is unavailable; known keys are limited locally, unknown keys get 503"}',
-  ].join('\n');
-  expect(outagesIn(log, { gateway: 1, startMs: 0, endMs: 3000, killed: true })).toEqual([
-    { gateway: 1, startMs: 1000, endMs: 1501 },
-    { gateway: 1, startMs: 2000, endMs: 3000 },
-  ]);
-});
-
-test('a run on gateways that have run others is told what concerns it', () => {
-  const nowMs = Date.now();
-  const seconds = (from: number, to: number) => ({ startMs: nowMs + from * 1000, endMs: nowMs + to * 1000 });
-  const lives = [seconds(-100, -60), seconds(-60, -25), seconds(-25, -10), seconds(-10, Infinity)];
-  const gateway = {
-    lives: () => lives.map((life) => Object.assign({ gateway: 0, killed: true }, life)),
-    outages: () =>
-      [seconds(-70, -65), seconds(-5, Infinity)].map((outage) => Object.assign({ gateway: 0 }, outage)),
-  };
-  const observed = observedIn([gateway], nowMs - 20_000);
-  // The others count a process for some seconds after its end.
-  expect(observed.lives).toMatchObject(lives.slice(1));
-  expect(observed.outages).toMatchObject([{ startMs: nowMs - 5000 }]);
-  expect(observed.outages[0]?.endMs).toBeLessThan(Infinity);
 });

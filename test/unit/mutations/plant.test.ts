@@ -56,10 +56,3 @@ test.each(chosenChanges)('$source has the line of a chosen change: $before', ({ 
   expect(planted).not.toBe(text);
   if (source.endsWith('.ts')) stripTypeScriptTypes(planted);
 });
-
-test('a line that a source has twice, or not at all, is not chosen', () => {
-  const twice = 'a;\n  b;\n b;';
-  expect(chooseMutation('a.ts', twice, 'a;', '')).toMatchObject({ line: 1, before: 'a;' });
-  expect(() => chooseMutation('a.ts', twice, 'b;', '')).toThrow('a.ts has not one line: b;');
-  expect(() => chooseMutation('a.ts', twice, 'c;', '')).toThrow('a.ts has not one line: c;');
-});

@@ -308,14 +308,6 @@ describe('no problem is', () => {
     ['a few failed requests', { recent: recent({ byStatus: { '2xx': 100, '5xx': 9 } }) }],
     ['ten requests a second without a valid key', { recent: recent({ withoutKey: 600 }) }],
     ['a slow request among few', { recent: recent({ requests: 5, latencyMs: { p50: 1, p99: 900 } }) }],
-    [
-      'a minute without requests',
-      { recent: recent({ requests: 0, byStatus: {}, latencyMs: null, redisP99Ms: null }) },
-    ],
-    [
-      'a Redis that does not tell',
-      withServer({ memory: null, appendOnly: null, evictedKeys: null, latencyMs: null }),
-    ],
   ] satisfies [string, Parameters<typeof facts>[0]][])('%s', (_, given) => {
     expect(found(given)).toEqual([]);
   });
