@@ -1,9 +1,7 @@
-import { spawn } from 'node:child_process';
-import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { freePort } from '../support/http/free-port.ts';
 import { send, sendRaw } from '../support/http/http.ts';
 import { connectRedis } from '../support/kits/keys.ts';
 import { runOps, startGateway } from '../support/kits/service.ts';
@@ -99,30 +97,3 @@ for (const { name, PATH, tags } of kinds)
       expect(new URL(await readUrl(directory)).password).not.toBe(password);
     });
   });
-
-test(
-  'a data directory of a version without passwords is taken over, with a Redis that still runs there',
-  { tags: ['redis-server'], timeout: 120_000 },
-  async () => {
-    await using directory = await temporaryDirectory();
-    const dir = join(directory.path, 'redis');
-    await mkdir(dir);
-    const port = await freePort();
-    const args = ['--port', String(port), '--bind', '127.0.0.1', '--dir', dir, '--appendonly', 'yes'];
-    const orphan = spawn('redis-server', args, { stdio: 'ignore' });
-    const exited = new Promise((resolve) => orphan.once('exit', resolve));
-    const old = await connectRedis(`redis://127.0.0.1:${port}`);
-    await old.hset('gw:plan:free', { minute: 61, day: 1000 });
-    old.disconnect();
-    await writeFile(urlFile(directory), `redis://127.0.0.1:${port}`, { mode: 0o644 });
-
-    const env = { DATA_DIR: directory.path };
-    await using gateway = await startGateway({ ...env, PETS_SERVICE_URL: 'http://127.0.0.1:9' });
-    await exited;
-    expect(await modeOf(urlFile(directory))).toBe('600');
-    const redis = await connectRedis(await readUrl(directory));
-    expect(await redis.hget('gw:plan:free', 'minute')).toBe('61');
-    redis.disconnect();
-    expect(gateway.output()).not.toContain(new URL(await readUrl(directory)).password);
-  },
-);
