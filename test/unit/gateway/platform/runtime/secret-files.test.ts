@@ -46,10 +46,6 @@ describe.each(services)('$name', ({ name, url, load }) => {
     expect(load({ [`${name}_FILE`]: file(`${url}${end}`) })).toBe(url);
   });
 
-  test('is read from the environment if the name of the file is empty', () => {
-    expect(load({ [name]: url, [`${name}_FILE`]: '' })).toBe(url);
-  });
-
   test('is set once', () => {
     expect(issuesOf({ [name]: url, [`${name}_FILE`]: file(url) })).toEqual([
       `${name}_FILE and ${name} are both set: set one`,
