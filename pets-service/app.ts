@@ -4,19 +4,17 @@ import { parse as parseQuery } from 'node:querystring';
 import express, { type Express, type RequestHandler } from 'express';
 import type { Logger } from 'pino';
 import { parse as parseYaml } from 'yaml';
-import type { DatabaseHealth } from './database/database-health.ts';
+import type { DatabaseHealth } from './database/database.ts';
 import type { PetStore } from './database/pet-store.ts';
 import { PetsError, renderError } from './errors.ts';
 import { requireInternalToken, type VerifyToken } from './internal-token.ts';
-import { recordAccess } from './log.ts';
-import type { Metrics } from './metrics.ts';
+import { recordAccess, traceRequest, type Metrics } from './observability.ts';
 import { petRoutes } from './pets/pet-routes.ts';
-import { traceRequest } from './tracing.ts';
 
 /** Orchestrators wait for a second or two, and a slow database must not fail their probes. */
 const healthTimeoutMs = 500;
 
-export interface PetsServiceDependencies {
+interface PetsServiceDependencies {
   store: PetStore;
   health: Pick<DatabaseHealth, 'check' | 'everHealthy'>;
   metrics: Metrics;

@@ -31,7 +31,7 @@ function parseCallerKey(entry: string) {
 
 const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
-/** Those without a description are the gateway's, too. OpenTelemetry's are read in tracing.ts. */
+/** Those without a description are the gateway's, too. OpenTelemetry's are read in observability.ts. */
 export const settings = z.object({
   PETS_SERVICE_HOST: text.default('127.0.0.1').describe('address of the pets service'),
   PETS_SERVICE_PORT: number('a port number', 0, 65_535)

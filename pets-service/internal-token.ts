@@ -20,7 +20,7 @@ export interface TokenCaller {
 export type VerifyToken = (token: string) => TokenCaller;
 
 /** The public keys that verify the tokens of an issuer. */
-export type KeysOf = (issuer: unknown) => readonly KeyObject[];
+type KeysOf = (issuer: unknown) => readonly KeyObject[];
 
 /** Far longer than a token has to be. With it, the cached tokens take at most 40 MB. */
 const maxHeaderLength = 4096;

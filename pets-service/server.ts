@@ -5,13 +5,10 @@ import { addDemoPets } from '../prisma/demo-pets.ts';
 import { migrate } from '../prisma/migrate.ts';
 import { createPetsService } from './app.ts';
 import { loadConfig, type Config } from './config.ts';
-import { createDatabaseHealth } from './database/database-health.ts';
-import { openDatabase, type Database } from './database/database.ts';
+import { createDatabaseHealth, openDatabase, type Database } from './database/database.ts';
 import { createPetStore } from './database/pet-store.ts';
 import { createVerifyToken, loadPublicKeys } from './internal-token.ts';
-import { createLog } from './log.ts';
-import { createMetrics } from './metrics.ts';
-import { startTracing } from './tracing.ts';
+import { createLog, createMetrics, startTracing } from './observability.ts';
 
 /** Maximum time that the start waits for the database before it says that it is ready. */
 const databaseTimeoutMs = 1000;

@@ -1,9 +1,9 @@
 import express, { Router, type RequestHandler } from 'express';
 import type { PetStore } from '../database/pet-store.ts';
 import { PetsError } from '../errors.ts';
-import { parseExactJson } from './exact-json.ts';
 import {
   formatCursor,
+  parseExactJson,
   parseIdempotencyKey,
   parseNewPet,
   parsePetId,

@@ -17,7 +17,7 @@ import {
   PetsError,
   type ErrorCode as PetsCode,
 } from '../../../pets-service/errors.ts';
-import { createMetrics as createPetsMetrics } from '../../../pets-service/metrics.ts';
+import { createMetrics as createPetsMetrics } from '../../../pets-service/observability.ts';
 
 const code = (text: string) => `\`${text}\``;
 

@@ -9,11 +9,10 @@ import { PrismaPGlite } from 'pglite-prisma-adapter';
 import { pino } from 'pino';
 import { createAuthorize, issueServiceToken } from '../../../gateway/upstream/internal-token.ts';
 import { createPetsService } from '../../../pets-service/app.ts';
-import { createDatabaseHealth } from '../../../pets-service/database/database-health.ts';
-import type { DatabasePools } from '../../../pets-service/database/database.ts';
+import { createDatabaseHealth, type DatabasePools } from '../../../pets-service/database/database.ts';
 import { createPetStore, type PetStore } from '../../../pets-service/database/pet-store.ts';
 import { createVerifyToken } from '../../../pets-service/internal-token.ts';
-import { createMetrics } from '../../../pets-service/metrics.ts';
+import { createMetrics } from '../../../pets-service/observability.ts';
 import { createDatabase } from '../stores/stores.ts';
 
 /** An empty database for the pets service, which a test can query. */

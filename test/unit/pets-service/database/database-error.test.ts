@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { unavailabilityOf, type Unavailability } from '../../../../pets-service/database/database-error.ts';
+import { unavailabilityOf, type Unavailability } from '../../../../pets-service/database/database.ts';
 
 /** An error as Prisma throws it. The code of a raw query is always P2010, so only the adapter's error tells the cause. */
 function prismaError(cause: { kind: string; originalCode?: string }, code = 'P2010'): Error {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parseInt64 } from '../../../../pets-service/pets/exact-json.ts';
+import { parseInt64 } from '../../../../pets-service/pets/pet.ts';
 
 const million = 1_000_000;
 const zeros = '0'.repeat(million);

@@ -1,9 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { PetsError } from '../../../../pets-service/errors.ts';
-import { int64Json, int64Reviver, parseInt64 } from '../../../../pets-service/pets/exact-json.ts';
 import {
   formatCursor,
+  int64Json,
+  int64Reviver,
+  parseInt64,
   parseNewPet,
   parsePetId,
   parsePetsQuery,

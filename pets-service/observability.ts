@@ -1,0 +1,210 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { propagation, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from '@prometheus-io/client';
+import type { RequestHandler } from 'express';
+import { pino, type Logger } from 'pino';
+import packageJson from '../package.json' with { type: 'json' };
+import type { TokenCaller } from './internal-token.ts';
+
+declare module 'express-serve-static-core' {
+  /** What the steps find out about a request. */
+  interface Locals {
+    requestId: string;
+    tokenCaller?: TokenCaller;
+    /** Why the token was refused. */
+    tokenRefusal?: string;
+    /** Undefined if the request belongs to no trace. */
+    traceId?: string;
+    /** Code of the error that was sent. */
+    sentCode?: string;
+  }
+}
+
+/** One JSON line for each event on standard output. While the disk is full, lines beyond 4 MiB are dropped. */
+export function createLog(level: string): Logger {
+  const output = pino.destination({ sync: true, maxLength: 4 * 1024 * 1024 });
+  output.on('error', () => {});
+  return pino({ level, base: { service: 'pets-service' }, serializers: { err: serializeError } }, output);
+}
+
+/** Not all fields of an error: one of Prisma may hold what a caller sent. */
+function serializeError(error: unknown): unknown {
+  if (!(error instanceof Error)) return String(error);
+  const { name, message, stack, cause } = error;
+  return { type: name, message, stack, cause: cause === undefined ? undefined : serializeError(cause) };
+}
+
+/**
+ * Logs and counts each request when its response is complete or cut off. The log names its caller, or why the token was
+ * refused, with the request id that the gateway logs, too. Never logs a token or a body.
+ */
+export function recordAccess({ log, metrics }: { log: Logger; metrics: Metrics }): RequestHandler {
+  return function recordAccess(req, res, next) {
+    const startedAt = performance.now();
+    const { method, path } = req;
+    res.once('close', () => {
+      const { requestId, traceId, tokenRefusal, tokenCaller } = res.locals;
+      const durationMs = performance.now() - startedAt;
+      // nginx's status for a caller that left before the response began. In logs and metrics only.
+      const status = res.headersSent ? res.statusCode : 499;
+      metrics.recordRequest(path, method, status, tokenCaller?.issuer ?? 'none', durationMs / 1000);
+      const fields = {
+        requestId,
+        trace_id: traceId,
+        method,
+        status,
+        issuer: tokenCaller?.issuer,
+        caller: tokenCaller?.subject,
+        tokenRefusal,
+        durationMs: Math.round(durationMs * 100) / 100,
+        cutOff: res.writableFinished ? undefined : true,
+      };
+      log.info(fields, 'request');
+    });
+    next();
+  };
+}
+
+export type Metrics = ReturnType<typeof createMetrics>;
+
+const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+/** Metrics of one instance. Labels are bounded: routes and never paths, names of configured callers and never subjects. */
+export function createMetrics() {
+  const registry = new Registry();
+  const registers = [registry];
+  collectDefaultMetrics({ register: registry });
+  // Those whose names `promtool check metrics` refuses.
+  for (const { name } of registry.getMetricsAsArray()) {
+    if (/^nodejs_(active_.+_total|eventloop_utilization_.+)$/.test(name)) registry.removeSingleMetric(name);
+  }
+  new Gauge({
+    name: 'pets_build_info',
+    help: 'Always 1; the labels say which version runs, on which version of Node',
+    labelNames: ['version', 'node_version'],
+    registers,
+  }).set({ version: packageJson.version, node_version: process.version }, 1);
+  const requests = new Counter({
+    name: 'pets_requests_total',
+    help: 'Finished requests; 499 is a caller that left before the response',
+    labelNames: ['route', 'method', 'status', 'caller'],
+    registers,
+  });
+  const requestSeconds = new Histogram({
+    name: 'pets_request_duration_seconds',
+    help: 'Duration of a request, to the end of its response',
+    labelNames: ['route', 'method'],
+    buckets,
+    registers,
+  });
+  const statementSeconds = new Histogram({
+    name: 'pets_database_statement_duration_seconds',
+    help: 'Duration of a query, with its wait for a connection',
+    labelNames: ['pool'],
+    buckets,
+    registers,
+  });
+  // Prometheus sees no increase in a series that begins at 1.
+  for (const pool of ['reads', 'writes']) statementSeconds.zero({ pool });
+  for (const [method, route, success] of operations) {
+    requestSeconds.zero({ route, method });
+    for (const status of [success, 500, 503]) requests.inc({ route, method, status, caller: 'gateway' }, 0);
+  }
+
+  return {
+    registry,
+    /** @param caller issuer of the token, or `none` without a valid one */
+    recordRequest(path: string, method: string, status: number, caller: string, seconds: number): void {
+      const labels = { route: routeOf(path) ?? 'unmatched', method: knownMethod(method) ?? 'other' };
+      requests.inc({ ...labels, status, caller });
+      requestSeconds.observe(labels, seconds);
+    },
+    /** @param pool `reads` or `writes` */
+    recordStatement: (pool: string, seconds: number) => statementSeconds.observe({ pool }, seconds),
+  };
+}
+
+const operations = [
+  ['GET', '/v1/pets', 200],
+  ['POST', '/v1/pets', 201],
+  ['GET', '/v1/pets/{petId}', 200],
+] as const;
+
+const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
+
+/** @returns undefined for a method that a caller may have invented: metrics and names of spans must not grow with them */
+const knownMethod = (method: string) => (methods.has(method) ? method : undefined);
+
+/** @returns undefined for a path that the service does not have */
+function routeOf(path: string): string | undefined {
+  if (path === '/v1/pets') return path;
+  return /^\/v1\/pets\/[^/]+$/.test(path) ? '/v1/pets/{petId}' : undefined;
+}
+
+/**
+ * Records the span of each request, and continues the trace of its caller. Comes after requireInternalToken, because only
+ * an authenticated caller may decide which traces are recorded. Does nothing unless startTracing has set a provider.
+ */
+export function traceRequest(): RequestHandler {
+  return function traceRequest(req, res, next) {
+    const { requestId, tokenCaller } = res.locals;
+    const method = knownMethod(req.method);
+    const route = routeOf(req.path);
+    // A caller may have sent anything in place of an id, such as a token.
+    const hasId = /^\/v1\/pets(?:\/\d{1,19})?$/.test(req.path);
+    const attributes = {
+      'http.request.method': method ?? '_OTHER',
+      'http.route': route,
+      'url.path': hasId ? req.path : (route ?? '/REDACTED').replace('{petId}', 'REDACTED'),
+      'url.scheme': req.protocol,
+      'pets.request_id': requestId,
+      'pets.issuer': tokenCaller?.issuer,
+      'pets.caller': tokenCaller?.subject,
+    };
+    const name = [method ?? 'HTTP', route].filter(Boolean).join(' ');
+    const parent = propagation.extract(ROOT_CONTEXT, req.headers);
+    const tracer = trace.getTracer('pets-service');
+    const span = tracer.startSpan(name, { kind: SpanKind.SERVER, attributes }, parent);
+    if (trace.isSpanContextValid(span.spanContext())) res.locals.traceId = span.spanContext().traceId;
+    res.once('close', () => {
+      if (res.headersSent) span.setAttribute('http.response.status_code', res.statusCode);
+      // Only a status from 500 on is an error of this service.
+      if (res.statusCode >= 500) {
+        span.setAttribute('error.type', res.locals.sentCode ?? String(res.statusCode));
+        span.setStatus({ code: SpanStatusCode.ERROR });
+      }
+      span.end();
+    });
+    next();
+  };
+}
+
+/**
+ * Exports spans in the background if the variables of OpenTelemetry ask for it. Those not read here the libraries read.
+ * @returns how to export what is left, for at most a second
+ */
+export async function startTracing(env: NodeJS.ProcessEnv): Promise<() => Promise<void>> {
+  const endpoint = env['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'] || env['OTEL_EXPORTER_OTLP_ENDPOINT'];
+  if ((env['OTEL_TRACES_EXPORTER'] || (endpoint ? 'otlp' : 'none')) === 'none') return async () => {};
+  // A service without traces does not load these.
+  const { W3CTraceContextPropagator } = await import('@opentelemetry/core');
+  const { detectResources, envDetector, resourceFromAttributes } = await import('@opentelemetry/resources');
+  const sdk = await import('@opentelemetry/sdk-trace');
+  const isJson = env['OTEL_EXPORTER_OTLP_PROTOCOL'] === 'http/json';
+  const { OTLPTraceExporter } = isJson
+    ? await import('@opentelemetry/exporter-trace-otlp-http')
+    : await import('@opentelemetry/exporter-trace-otlp-proto');
+  const isByRatio = env['OTEL_TRACES_SAMPLER'] === 'parentbased_traceidratio';
+  const ratio = isByRatio ? Number(env['OTEL_TRACES_SAMPLER_ARG'] || 1) : 1;
+  const scheduledDelayMillis = Number(env['OTEL_BSP_SCHEDULE_DELAY'] || 5000);
+  const own = { 'service.name': 'pets-service', 'service.instance.id': randomUUID() };
+  const provider = new sdk.TracerProvider({
+    resource: resourceFromAttributes(own).merge(detectResources({ detectors: [envDetector] })),
+    sampler: new sdk.ParentBasedSampler({ root: new sdk.TraceIdRatioBasedSampler(ratio) }),
+    spanProcessors: [new sdk.BatchSpanProcessor({ exporter: new OTLPTraceExporter(), scheduledDelayMillis })],
+  });
+  propagation.setGlobalPropagator(new W3CTraceContextPropagator());
+  trace.setGlobalTracerProvider(provider);
+  return () => Promise.race([provider.shutdown().catch(() => {}), sleep(1000)]);
+}
