@@ -115,11 +115,18 @@ interface Definition<Input, Result extends object, Shown extends object> extends
   };
 }
 
+type Audits = string | Readonly<Record<string, string>>;
+
 interface Change<Input, Result extends object, Shown extends object, Seen> extends Definition<
   Input,
   Result,
   Shown
 > {
+  /**
+   * What somebody did in words, before what it was done to: for the audit log, whose action has the words of the command, such as
+   * `bans.add`. By their actions if these have other names. Absent if nothing is recorded, or another operation says it.
+   */
+  audits?: Audits;
   /** Id of the schema of the route's response. */
   resultId?: string;
   /** Fields in which the route asks for what the caller has seen. */
@@ -179,6 +186,7 @@ export interface ReadOperation extends Common {
 
 export interface ChangeOperation extends Common {
   kind: 'change';
+  audits?: Audits;
   resultId: string | undefined;
   seen: z.ZodType | undefined;
   shows: ((session: Session, target: string) => Promise<object>) | undefined;

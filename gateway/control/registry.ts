@@ -1,4 +1,5 @@
 import { apiTokenOperations, sessionOperations } from './access/access-operations.ts';
+import { auditVerbsOf, groupsOf } from './audit/audit-actions.ts';
 import { auditOperations } from './audit/audit-operations.ts';
 import { banOperations } from './bans/ban-operations.ts';
 import { customerOperations } from './customers/customer-operations.ts';
@@ -9,8 +10,7 @@ import { policyOperations } from './plans/policy-operations.ts';
 import { usageOperations } from './usage/usage-operations.ts';
 import { webhookOperations } from './webhooks/webhook-operations.ts';
 
-/** What routes and commands are made from. */
-export const operations: readonly Operation[] = [
+const changing: readonly Operation[] = [
   ...customerOperations,
   ...keyOperations,
   ...planOperations,
@@ -18,7 +18,12 @@ export const operations: readonly Operation[] = [
   ...webhookOperations,
   ...policyOperations,
   ...usageOperations,
-  ...auditOperations,
   ...apiTokenOperations,
   ...sessionOperations,
 ];
+
+export const auditVerbs = auditVerbsOf(changing);
+export const auditGroups = groupsOf(auditVerbs);
+
+/** What routes and commands are made from. */
+export const operations: readonly Operation[] = [...changing, ...auditOperations(auditVerbs)];

@@ -44,6 +44,7 @@ export const apiTokenOperations = [
   }),
   change({
     operationId: 'issueApiToken',
+    audits: 'issued the API token',
     command: {
       usage: 'api-tokens issue',
       examples: [
@@ -75,6 +76,7 @@ export const apiTokenOperations = [
   change({
     operationId: 'revokeApiToken',
     http: 'DELETE /tokens/:token',
+    audits: 'revoked the API token',
     command: {
       usage: 'api-tokens revoke <token>',
       examples: ['api-tokens revoke token_5b1f0c9ad2e4'],
@@ -147,6 +149,7 @@ export const sessionOperations = [
   change({
     operationId: 'endSessionOf',
     http: 'DELETE /sessions/:session',
+    audits: { 'console.end': 'ended the session' },
     // It ends one or all; the API has a route for each.
     command: {
       usage: 'sessions end <session-or-all>',

@@ -135,7 +135,7 @@ export async function revokeApiToken(session: Session, id: string): Promise<ApiT
     return {
       record,
       fields: { [tokenHash]: '', [seenField(tokenHash)]: '' },
-      entry: { action: 'api-tokens.revoke' as const, target: id, before: audited(record), after: null },
+      entry: { action: 'api-tokens.revoke', target: id, before: audited(record), after: null },
     };
   });
   return record;

@@ -44,7 +44,7 @@ export async function makeConsoleCode(
 ) {
   const session = `console_${randomBytes(6).toString('hex')}`;
   const fields = { session, name, role, grantedBy: operator.audit.who };
-  const change = { action: 'console.link', target: session, after: { name, role } } as const;
+  const change = { action: 'console.link', target: session, after: { name, role } };
   const { secret: code, record } = await codes.make(operator, fields, change);
   return { code, name, role, expiresAt: record.expiresAt, session };
 }

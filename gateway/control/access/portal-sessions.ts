@@ -50,7 +50,7 @@ export async function makePortalCode(
 ): Promise<{ customer: CustomerId; code: string; expiresAt: string }> {
   const { id: customerId } = await showCustomer(session.redis, customer);
   const link = { customerId, grantedBy: session.audit.who, tokenHash };
-  const change = { action: 'portal.link', target: customerId, after: {} } as const;
+  const change = { action: 'portal.link', target: customerId, after: {} };
   const { secret: code, record } = await codes.make(session, link, change);
   return { customer: customerId, code, expiresAt: record.expiresAt };
 }
@@ -84,7 +84,7 @@ export async function beginPortalSession(
   if (found === undefined || !(await codes.useUp({ redis }, code))) return undefined;
   const { customerId, grantedBy } = found;
   const audit = createAuditLog({ redis, who: portalPerson(customerId) });
-  const change = { action: 'portal.sign_in', target: customerId, after: { grantedBy } } as const;
+  const change = { action: 'portal.sign_in', target: customerId, after: { grantedBy } };
   const { secret: token, record: session } = await sessions.make({ redis, audit, now }, found, change);
   for (const old of replaced) await endPortalSession({ redis }, old);
   return { token, session };

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { auditActions, verbOf } from '../../platform/redis/audit-actions.ts';
 import { timeInput } from '../keys/key-input.ts';
 import { countInput, nextInput, pageOf } from '../list-schemas.ts';
 import { list } from '../operation.ts';
 import type { Session } from '../session.ts';
+import { groupsOf, type AuditVerbs } from './audit-actions.ts';
 import {
   auditTargets,
   changedFields,
@@ -16,34 +16,37 @@ import {
 } from './audit-log.ts';
 
 const text = z.string().min(1).max(100);
-const actionGroups = [...new Set(auditActions.map((action) => action.replace(/\..+/, '')))];
 const entryId = /^\d{1,15}-\d{1,19}$/;
 const usualCount = 50;
 const noEntry = { error: 'is not the id of an entry' };
 
-/** An unknown one is refused, since an empty list would be taken for the answer that nobody did it. */
-const actionInput = text.refine((beginning) => auditActions.some((action) => action.startsWith(beginning)), {
-  error: `is the beginning of no action; they begin with ${actionGroups.join(', ')}`,
-});
-
-const query = z
-  .strictObject({
-    action: actionInput.optional().describe('Action or its beginning, such as `keys` or `plans.set`'),
-    who: text.optional().describe('Name of the person'),
-    target: text.optional().describe('Id of a customer, with its keys, or of a key, or name of a plan'),
-    since: timeInput.optional().describe('Not before this time'),
-    until: timeInput.optional().describe('Before this time'),
-    // Nothing is before the least id that there can be, which Redis refuses as an exclusive end.
-    after: nextInput
-      .regex(entryId, noEntry)
-      .refine((id) => !/^0+-0+$/.test(id), noEntry)
-      .optional(),
-    limit: countInput(200, usualCount).unwrap().optional(),
-  })
-  .refine(({ since, until }) => since === undefined || until === undefined || since < until, {
-    path: ['since'],
-    error: 'is not before until',
+/** An unknown action is refused, since an empty list would be taken for the answer that nobody did it. */
+const actionInput = (verbs: AuditVerbs) =>
+  text.refine((beginning) => verbs.keys().some((action) => action.startsWith(beginning)), {
+    error: `is the beginning of no action; they begin with ${groupsOf(verbs).join(', ')}`,
   });
+
+const queryInput = (verbs: AuditVerbs) =>
+  z
+    .strictObject({
+      action: actionInput(verbs)
+        .optional()
+        .describe('Action or its beginning, such as `keys` or `plans.set`'),
+      who: text.optional().describe('Name of the person'),
+      target: text.optional().describe('Id of a customer, with its keys, or of a key, or name of a plan'),
+      since: timeInput.optional().describe('Not before this time'),
+      until: timeInput.optional().describe('Before this time'),
+      // Nothing is before the least id that there can be, which Redis refuses as an exclusive end.
+      after: nextInput
+        .regex(entryId, noEntry)
+        .refine((id) => !/^0+-0+$/.test(id), noEntry)
+        .optional(),
+      limit: countInput(200, usualCount).unwrap().optional(),
+    })
+    .refine(({ since, until }) => since === undefined || until === undefined || since < until, {
+      path: ['since'],
+      error: 'is not before until',
+    });
 
 export const entrySchema = z.object({
   id: z.string(),
@@ -72,7 +75,7 @@ const maxScanned = 5000;
 type Entry = z.infer<typeof entrySchema>;
 
 /** Changes by operators, newest first. */
-export const auditOperations = [
+export const auditOperations = (verbs: AuditVerbs) => [
   list({
     operationId: 'listAuditEntries',
     http: 'GET /audit',
@@ -106,7 +109,7 @@ export const auditOperations = [
     summary: 'Changes by operators, newest first',
     description:
       'A page may have fewer entries than asked for, or none, and a `next` all the same: then the search goes on from there.',
-    input: query,
+    input: queryInput(verbs),
     responds: 'Entries',
     result: pageOf(entrySchema).meta({
       id: 'AuditPage',
@@ -137,7 +140,7 @@ export const auditOperations = [
         limit === undefined && filter.since !== undefined
           ? readAuditPages(session.redis, filter)
           : [await readAudit(session.redis, limit ?? usualCount, filter)];
-      for await (const page of pages) yield viewEntries(session, page);
+      for await (const page of pages) yield viewEntries(session, page, verbs);
     },
     async page(session, { input: { after, limit: count = usualCount, ...conditions } }) {
       const filter = await filterOf(session, conditions);
@@ -147,23 +150,28 @@ export const auditOperations = [
         before: after,
         maxScanned,
       });
-      return { items: await viewEntries(session, entries), next };
+      return { items: await viewEntries(session, entries, verbs), next };
     },
   }),
 ];
 
-type Conditions = Omit<z.infer<typeof query>, 'after' | 'limit'>;
+type Conditions = Omit<z.infer<ReturnType<typeof queryInput>>, 'after' | 'limit'>;
 
 async function filterOf(session: Session, { target, ...rest }: Conditions): Promise<AuditFilter> {
   return { ...rest, targets: target === undefined ? undefined : await auditTargets(target, session) };
 }
 
 /** Entries, and what each has changed field by field. */
-async function viewEntries(session: Session, entries: readonly AuditEntry[]): Promise<Entry[]> {
+async function viewEntries(
+  session: Session,
+  entries: readonly AuditEntry[],
+  verbs: AuditVerbs,
+): Promise<Entry[]> {
   const named = await nameTargets(entries, session);
   return named.map((entry) =>
     Object.assign(entry, {
-      verb: verbOf(entry.action),
+      // An action of another version stays as it is.
+      verb: verbs.get(entry.action) ?? entry.action,
       changes: changedFields(entry.before, entry.after).map(({ field, before = null, after = null }) => ({
         field,
         before,

@@ -44,6 +44,7 @@ export const banOperations = [
   changeAndShow({
     operationId: 'banKey',
     http: 'PUT /keys/:id/ban',
+    audits: 'banned',
     command: {
       usage: 'bans add <id>',
       says: 'ban a key from its next request on',
@@ -71,6 +72,7 @@ export const banOperations = [
   changeAndShow({
     operationId: 'liftBan',
     http: 'DELETE /keys/:id/ban',
+    audits: 'lifted the ban of',
     command: {
       usage: 'bans lift <id>',
       examples: ['bans lift key_282dd48c706990d481'],

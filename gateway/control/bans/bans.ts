@@ -102,7 +102,7 @@ export async function addBan(
   const { place, key, ban: before = null } = await describe(session, id);
   const endsAt = new Date(session.now() + durationMs).toISOString();
   const after: ActiveBan = { ...key, reason: describeBan(reason), endsAt };
-  const entry = { action: 'bans.add', target: id, before, after } as const;
+  const entry = { action: 'bans.add', target: id, before, after };
   await writeBan(session, { id, place }, { value: reason, ms: durationMs }, [entry]);
   const found = await findBan(session, place);
   if (found === undefined) throw new Error(`the ban of ${id} was removed at once`);

@@ -114,6 +114,7 @@ export const customerOperations = [
   change({
     operationId: 'createCustomer',
     http: 'POST /customers',
+    audits: 'created the customer',
     command: {
       usage: 'customers create',
       says: 'make a customer without a key; ops keys issue makes one with a key',
@@ -153,6 +154,7 @@ export const customerOperations = [
   changeAndShow({
     operationId: 'changeCustomer',
     http: 'PATCH /customers/:customer',
+    audits: 'changed the customer',
     command: {
       usage: 'customers set <customer>',
       says: 'change a customer, from the next request of any of its keys on; the text "none" removes one',
@@ -181,6 +183,7 @@ export const customerOperations = [
   changeAndShow({
     operationId: 'suspendCustomer',
     http: 'POST /customers/:customer/suspend',
+    audits: 'suspended',
     command: {
       usage: 'customers suspend <customer>',
       examples: [`customers suspend ${id} --reason "unpaid since May"`],
@@ -192,6 +195,7 @@ export const customerOperations = [
   changeAndShow({
     operationId: 'resumeCustomer',
     http: 'POST /customers/:customer/resume',
+    audits: 'resumed',
     command: { usage: 'customers resume <customer>', examples: [`customers resume ${id}`] },
     summary: 'End the suspension of a customer',
     ...shown,
@@ -200,6 +204,7 @@ export const customerOperations = [
   change({
     operationId: 'linkCustomer',
     http: 'POST /customers/:customer/link',
+    audits: { 'portal.link': 'made a link to the portal for' },
     noun: 'links',
     command: {
       usage: 'customers link <customer>',
@@ -219,6 +224,7 @@ export const customerOperations = [
   change({
     operationId: 'removeCustomer',
     http: 'DELETE /customers/:customer',
+    audits: 'removed the customer',
     command: { usage: 'customers remove <customer>', examples: [`customers remove ${id}`] },
     summary: 'Delete a customer whose keys have all ended; its record of use stays',
     responds: 'The customer as it was',
@@ -238,6 +244,7 @@ export const customerOperations = [
   changeAndShow({
     operationId: 'resetCustomerDay',
     http: 'DELETE /customers/:customer/day',
+    audits: { 'usage.reset-day': "reset today's usage of" },
     command: {
       usage: 'customers reset-usage <customer>',
       says: 'give a customer its UTC day back: the day limit counts from 0 again, the record of use keeps all',

@@ -18,7 +18,7 @@ export async function resetDay({ redis, audit, now }: Session, id: string): Prom
   const counts = await redis.hmget(redisKeys.usageMonth(customerId, month), day, `g${day}`);
   const [served = 0, setBack = 0] = counts.map(Number);
   const before = { date, used: String(served - setBack) };
-  const changes = [{ action: 'usage.reset-day', target: id, before, after: { date, used: '0' } } as const];
+  const changes = [{ action: 'usage.reset-day', target: id, before, after: { date, used: '0' } }];
   const units = await audit.make(changes, {
     script: 'resetDayAudited',
     keys: [redisKeys.usagePrefix(customerId)],

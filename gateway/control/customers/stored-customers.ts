@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import { formatCustomerRecord, parseCustomerRecord, type CustomerRecord } from '../../keys/records.ts';
 import { limitsIn } from '../../limits/limits.ts';
 import { customerFields, fieldsIn } from '../../limits/record-fields.ts';
-import type { AuditAction } from '../../platform/redis/audit-actions.ts';
 import type { RedisClient } from '../../platform/redis/redis-client.ts';
 import { isCustomerId, redisKeys, type CustomerId } from '../../platform/redis/redis-keys.ts';
 import { UnknownId } from '../invalid-operation.ts';
@@ -81,7 +80,7 @@ export function asCustomerId(id: string): CustomerId {
 export function updateCustomer(
   session: Pick<Session, 'redis' | 'audit'>,
   id: string,
-  action: AuditAction,
+  action: string,
   edit: (record: CustomerRecord) => CustomerRecord | Promise<CustomerRecord>,
 ): Promise<CustomerRecord> {
   return retryOvertaken(`the customer ${id}`, async () => {

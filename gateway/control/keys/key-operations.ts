@@ -138,6 +138,7 @@ export const keyOperations = [
   // Of the command, which makes either: the API has a route for each.
   change({
     operationId: 'issueAnyKey',
+    audits: 'issued the key',
     command: {
       usage: 'keys issue',
       examples: [
@@ -259,6 +260,7 @@ export const keyOperations = [
   changeAndShow({
     operationId: 'changeKey',
     http: 'PATCH /keys/:id',
+    audits: 'changed the key',
     command: {
       usage: 'keys set <id>',
       examples: [
@@ -281,6 +283,7 @@ export const keyOperations = [
   change({
     operationId: 'rotateKey',
     http: 'POST /keys/:id/rotate',
+    audits: 'rotated the key',
     command: {
       usage: 'keys rotate <id>',
       examples: [`keys rotate ${id} --grace 7d`, `keys rotate ${id} --grace 0s`],
@@ -304,6 +307,7 @@ export const keyOperations = [
   changeAndShow({
     operationId: 'revokeKey',
     http: 'POST /keys/:id/revoke',
+    audits: 'revoked the key',
     command: {
       usage: 'keys revoke <id>',
       says: 'refuse a key for good, from its next request on',

@@ -1,5 +1,4 @@
 import { readApiKey, type ApiKeyRecord, type StoredApiKey } from '../../keys/records.ts';
-import type { AuditAction } from '../../platform/redis/audit-actions.ts';
 import type { RedisClient } from '../../platform/redis/redis-client.ts';
 import {
   formatPlace,
@@ -127,7 +126,7 @@ export async function showStoredKey(redis: RedisClient, id: string): Promise<Pla
 export function updateStoredKey(
   session: Pick<Session, 'redis' | 'audit'>,
   id: string,
-  action: AuditAction,
+  action: string,
   edit: (record: ApiKeyRecord) => ApiKeyRecord | Promise<ApiKeyRecord>,
 ): Promise<ApiKeyRecord> {
   return retryOvertaken(`the key ${id}`, async () => {

@@ -125,6 +125,7 @@ export const planOperations = [
   change({
     operationId: 'setPlan',
     http: 'PATCH /plans/:name',
+    audits: 'changed the plan',
     command: {
       usage: 'plans set <name>',
       says: 'change limits of a plan; with --create, make a new one',
@@ -163,6 +164,7 @@ export const planOperations = [
   change({
     operationId: 'removePlan',
     http: 'DELETE /plans/:name',
+    audits: 'removed the plan',
     command: {
       usage: 'plans remove <name>',
       examples: ['plans remove gold'],

@@ -179,6 +179,10 @@ export const policyOperations = [
   change({
     operationId: 'setPolicy',
     http: 'PATCH /policy',
+    audits: {
+      'policy.set': 'changed the ban policy:',
+      'usage.retention': 'changed the retention of use:',
+    },
     command: {
       usage: 'policy set',
       says: 'change some of the policy; in force on all gateways within a second',

@@ -1,4 +1,3 @@
-import type { AuditAction } from '../../platform/redis/audit-actions.ts';
 import type { Change } from '../../platform/redis/record-change.ts';
 import type { RedisClient } from '../../platform/redis/redis-client.ts';
 import { isCustomerId, parsePlace, redisKeys, type CustomerId } from '../../platform/redis/redis-keys.ts';
@@ -30,7 +29,7 @@ function planChange({ customerId, before, after }: Changed): Derived | undefined
 }
 
 /** Events that follow from what operators and customers change, by the action in the audit log. */
-const derivations: { [Action in AuditAction]?: (change: Changed) => Derived | undefined } = {
+const derivations: Record<string, (change: Changed) => Derived | undefined> = {
   'keys.issue': (change) => {
     const { expiresAt, replaces } = change.after;
     const data = { ...keyOf(change), expiresAt: textOrNull(expiresAt), replaces: textOrNull(replaces) };

@@ -84,6 +84,7 @@ export const webhookOperations = [
   change({
     operationId: 'addWebhook',
     http: 'POST /webhooks',
+    audits: 'added the webhook',
     command: {
       usage: 'webhooks add <url>',
       says: 'send events to an address; prints the secret that signs them, which is shown this once',
@@ -118,6 +119,7 @@ export const webhookOperations = [
   change({
     operationId: 'changeWebhook',
     http: 'PATCH /webhooks/:webhook',
+    audits: 'changed the webhook',
     command: {
       usage: 'webhooks set <webhook>',
       says: 'change a webhook, or switch it on or off; --on also ends that it is disabled',
@@ -146,6 +148,7 @@ export const webhookOperations = [
   change({
     operationId: 'removeWebhook',
     http: 'DELETE /webhooks/:webhook',
+    audits: 'removed the webhook',
     command: { usage: 'webhooks remove <webhook>', examples: [`webhooks remove ${id}`] },
     summary: 'Delete a webhook with its deliveries',
     responds: 'The webhook as it was',

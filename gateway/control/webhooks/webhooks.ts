@@ -1,6 +1,5 @@
 import { hash, randomBytes } from 'node:crypto';
 import { z } from 'zod';
-import type { AuditAction } from '../../platform/redis/audit-actions.ts';
 import { redisKeys } from '../../platform/redis/redis-keys.ts';
 import type { ApiScope } from '../access/api-scopes.ts';
 import { changeHash } from '../change-hash.ts';
@@ -216,7 +215,7 @@ async function viewOf({ redis }: Pick<Session, 'redis'>, webhook: Webhook): Prom
 async function write(
   session: Session,
   id: string,
-  action: AuditAction,
+  action: string,
   decide: (before: Webhook | undefined, all: readonly Webhook[]) => Webhook | undefined,
 ): Promise<Webhook | undefined> {
   const { after } = await changeHash(session, redisKeys.webhooks, (fields) => {

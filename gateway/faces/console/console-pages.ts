@@ -1,4 +1,5 @@
 import { Router } from 'express';
+import { auditGroups } from '../../control/registry.ts';
 import { serveFiles } from '../../platform/http/response.ts';
 import { createBrowserFiles } from '../browser-files.ts';
 import { html } from '../html.ts';
@@ -29,7 +30,12 @@ export function consolePages({ productName, keyPrefix, sampleUrl }: PageSettings
     // Not at the start: the port of the API is not known then.
     shell ??= renderDocument(files, {
       title: `Console – ${productName}`,
-      facts: { 'application-name': productName, 'key-prefix': keyPrefix, 'sample-url': sampleUrl() },
+      facts: {
+        'application-name': productName,
+        'key-prefix': keyPrefix,
+        'sample-url': sampleUrl(),
+        'audit-groups': auditGroups.join(' '),
+      },
       body: html`<console-app></console-app>
         <noscript>The console needs JavaScript. The command does the same: npm run ops -- --help</noscript>`,
     });

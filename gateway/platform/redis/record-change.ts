@@ -1,12 +1,12 @@
 import { Cluster, type Redis } from 'ioredis';
-import type { AuditAction } from './audit-actions.ts';
 import type { AuditedScript, RedisClient } from './redis-client.ts';
 import { isReplyError } from './redis-errors.ts';
 import { redisKeys } from './redis-keys.ts';
 
 /** A change of a record or a setting. Never contains an API key, since records have none. */
 export interface Change {
-  action: AuditAction;
+  /** What is changed and how, such as `keys.revoke`. */
+  action: string;
   /** Id of an API key, or name of a plan. */
   target: string;
   /** Null if there was nothing before. */

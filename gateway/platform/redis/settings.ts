@@ -2,7 +2,6 @@ import { describeIssues } from '#runtime/error-message.ts';
 import { z } from 'zod';
 import type { NumberField } from '../../limits/setting-fields.ts';
 import type { InvalidValues, ValueSource } from '../observability/invalid-values.ts';
-import type { AuditAction } from './audit-actions.ts';
 import { textFields, type EnforcedSettings, type ProcessSettings } from './enforced-settings.ts';
 import { UnexpectedValue } from './redis-errors.ts';
 import type { HashReader } from './redis-values.ts';
@@ -30,8 +29,8 @@ export interface Setting<Value extends object = object> {
   /** The plan, if API keys may be on it. */
   plan?: string;
   /** In the audit log: that it was changed, that its default was written, and what. */
-  action: AuditAction;
-  seedAction: AuditAction;
+  action: string;
+  seedAction: string;
   target: string;
   defaults: Readonly<Value>;
   /** Parses its values as they are in a file. Each field has a description, for editors and for `--help`. */

@@ -1,7 +1,7 @@
 import { html, nothing } from 'lit';
-import type { AuditAction } from '../../../../platform/redis/audit-actions.ts';
 import { choice, field, formTexts } from '../../../browser/elements/fields.ts';
-import { isoTime, localTime } from '../../../browser/format.ts';
+import { capitalized, isoTime, localTime } from '../../../browser/format.ts';
+import { auditGroups } from '../../../browser/page-facts.ts';
 import { ApiFailure } from '../../../browser/request.ts';
 import { entryTable } from '../elements/entry-table.ts';
 import { ListPage } from '../elements/list-page.ts';
@@ -9,22 +9,18 @@ import { pastedKey } from '../key.ts';
 import type { AuditEntry } from '../responses.ts';
 import { router } from '../router.ts';
 
-type ActionGroup = AuditAction extends `${infer Group}.${string}` ? Group : never;
-
-/** What actions concern: the beginning of their names. */
-const groups: Record<ActionGroup, string> = {
-  customers: 'Customers',
-  keys: 'Keys',
-  plans: 'Plans',
-  bans: 'Bans',
-  policy: 'Ban policy',
-  usage: 'Usage',
-  webhooks: 'Webhooks',
-  portal: 'Portal',
-  console: 'Console sessions',
+/** Of groups whose name says too little. */
+const groupLabels: Readonly<Record<string, string>> = {
   'api-tokens': 'API tokens',
+  console: 'Console sessions',
+  policy: 'Ban policy',
   tokens: 'Internal tokens',
 };
+
+const actionChoices = [
+  ['', 'Everything'] as const,
+  ...auditGroups.map((group) => [group, groupLabels[group] ?? capitalized(group)] as const),
+];
 
 /** The audit log, newest first. New entries appear by themselves, but not while one reads further below. */
 class PageAudit extends ListPage<AuditEntry> {
@@ -67,7 +63,7 @@ class PageAudit extends ListPage<AuditEntry> {
     const time = (label: string, name: string) =>
       field(label, name, { type: 'datetime-local', value: localTime(value(name)) });
     return html`<form class="filter grid" role="search" @submit=${this.submit}>
-      ${choice('What', 'action', [['', 'Everything'], ...Object.entries(groups)], { value: value('action') })}
+      ${choice('What', 'action', actionChoices, { value: value('action') })}
       ${field('Who', 'who', { value: value('who') })}
       ${field('Id of a customer or key, or plan', 'target', { value: value('target') })}
       ${time('From', 'since')} ${time('To', 'until')}
