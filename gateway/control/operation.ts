@@ -3,6 +3,7 @@ import type { CustomerId } from '../platform/redis/redis-keys.ts';
 import type { ApiScope } from './access/api-scopes.ts';
 import type { ChangedField } from './audit/audit-log.ts';
 import { csvText, jsonText, pagesOf, type Cell, type Items } from './list-text.ts';
+import type { Question } from './question.ts';
 import type { ChangingSession, ReadingSession, Session } from './session.ts';
 
 /** What an operation may know of the face that calls it. */
@@ -115,8 +116,6 @@ interface Definition<Input, Result extends object, Shown extends object> extends
   };
 }
 
-type Audits = string | Readonly<Record<string, string>>;
-
 interface Change<Input, Result extends object, Shown extends object, Seen> extends Definition<
   Input,
   Result,
@@ -126,7 +125,9 @@ interface Change<Input, Result extends object, Shown extends object, Seen> exten
    * What somebody did in words, before what it was done to: for the audit log, whose action has the words of the command, such as
    * `bans.add`. By their actions if these have other names. Absent if nothing is recorded, or another operation says it.
    */
-  audits?: Audits;
+  audits?: string | Readonly<Record<string, string>>;
+  /** How the console offers it; several if it does different things. Absent if the console has no dialog, or one of its own. */
+  asks?: Question | readonly Question[];
   /** Id of the schema of the route's response. */
   resultId?: string;
   /** Fields in which the route asks for what the caller has seen. */
@@ -184,9 +185,8 @@ export interface ReadOperation extends Common {
   prepare(call: RawCall): (session: Session) => Promise<Outcome>;
 }
 
-export interface ChangeOperation extends Common {
+export interface ChangeOperation extends Common, Pick<Change<never, never, never, never>, 'audits' | 'asks'> {
   kind: 'change';
-  audits?: Audits;
   resultId: string | undefined;
   seen: z.ZodType | undefined;
   shows: ((session: Session, target: string) => Promise<object>) | undefined;

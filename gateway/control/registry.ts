@@ -12,9 +12,9 @@ import { webhookOperations } from './webhooks/webhook-operations.ts';
 
 const changing: readonly Operation[] = [
   ...customerOperations,
+  ...banOperations,
   ...keyOperations,
   ...planOperations,
-  ...banOperations,
   ...webhookOperations,
   ...policyOperations,
   ...usageOperations,

@@ -98,6 +98,10 @@ export const searchedWords = (fields: RecordFields) =>
       .map(wordOf),
   ].join(', ');
 
+/** What a rotation keeps: "name, expiry and scopes". */
+export const keptWords = (fields: RecordFields) =>
+  new Intl.ListFormat('en-GB').format(['name', ...Object.values(fields).map(wordOf)]);
+
 /** Such as "expiry". */
 export const wordOf = (field: RecordField) => field.noun ?? field.label.toLowerCase();
 
@@ -105,7 +109,7 @@ export const wordOf = (field: RecordField) => field.noun ?? field.label.toLowerC
 export function textIn(record: object, name: string): string {
   const value: unknown = Object.entries(record).find(([each]) => each === name)?.[1];
   if (Array.isArray(value)) return value.join(' ');
-  return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
+  return ['string', 'number', 'boolean'].includes(typeof value) ? String(value) : '';
 }
 
 /** A scope as RFC 6749 section 3.3 allows it, of characters that need no quotes in a header, a list or a shell. */

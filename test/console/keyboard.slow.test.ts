@@ -52,7 +52,7 @@ describe('with the keyboard alone', { tags: ['chromium'], timeout: 120_000 }, ()
     await expect.poll(() => pets(key)).toBe(200);
 
     await pressButton(page, 'Rotate…');
-    await expect.poll(() => page.evaluate(focused)).toBe('grace');
+    await expect.poll(() => page.evaluate(focused)).toBe('graceSeconds');
     await pressButton(page, 'Rotate the key');
     const fresh = await shownKey.inputValue();
     expect(fresh).not.toBe(key);

@@ -39,7 +39,7 @@ describe('the page of webhooks', { tags: ['chromium'], timeout: 120_000 }, () =>
     await choose('Switch on');
     await page.getByRole('cell', { name: 'On', exact: true }).waitFor();
     await choose('Remove…');
-    await page.getByRole('button', { name: 'Remove', exact: true }).click();
+    await page.getByRole('button', { name: 'Remove the webhook' }).click();
     await page.getByText('There are no webhooks').waitFor();
   });
 });

@@ -77,6 +77,13 @@ export const apiTokenOperations = [
     operationId: 'revokeApiToken',
     http: 'DELETE /tokens/:token',
     audits: 'revoked the API token',
+    asks: {
+      offer: 'Revoke…',
+      tone: 'danger',
+      heading: 'Revoke the token {name}?',
+      text: 'The program is refused from its next request on, for good.',
+      done: 'The token {name} is revoked.',
+    },
     command: {
       usage: 'api-tokens revoke <token>',
       examples: ['api-tokens revoke token_5b1f0c9ad2e4'],
@@ -150,6 +157,13 @@ export const sessionOperations = [
     operationId: 'endSessionOf',
     http: 'DELETE /sessions/:session',
     audits: { 'console.end': 'ended the session' },
+    asks: {
+      offer: 'End…',
+      tone: 'danger',
+      heading: 'End the session of {name}?',
+      text: 'The browser is signed out at once. What is typed in it and not saved stays there.',
+      done: '{name} is signed out.',
+    },
     // It ends one or all; the API has a route for each.
     command: {
       usage: 'sessions end <session-or-all>',

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { banLengths } from '../../limits/lengths.ts';
 import { InvalidOperation } from '../invalid-operation.ts';
 import { banInput } from '../keys/key-input.ts';
 import { keyShown } from '../keys/key-operations.ts';
@@ -45,6 +46,18 @@ export const banOperations = [
     operationId: 'banKey',
     http: 'PUT /keys/:id/ban',
     audits: 'banned',
+    asks: {
+      offer: 'Ban…',
+      tone: 'danger',
+      states: ['active', 'suspended', 'banned'],
+      heading: 'Ban {name}',
+      text: 'From its next request on, the key gets 429 until the ban ends. It replaces any other ban.',
+      fields: {
+        seconds: { label: 'For', choices: banLengths },
+        reason: { label: 'Reason, which the client reads in its responses' },
+      },
+      done: '{name} is banned',
+    },
     command: {
       usage: 'bans add <id>',
       says: 'ban a key from its next request on',
@@ -73,6 +86,7 @@ export const banOperations = [
     operationId: 'liftBan',
     http: 'DELETE /keys/:id/ban',
     audits: 'lifted the ban of',
+    asks: { offer: 'Lift the ban', states: ['banned'], done: 'The ban of {name} is lifted' },
     command: {
       usage: 'bans lift <id>',
       examples: ['bans lift key_282dd48c706990d481'],

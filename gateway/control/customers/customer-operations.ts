@@ -10,6 +10,7 @@ import { customerChangeInput, newCustomerInput, seenRev, withoutNulls } from '..
 import { countInput, flagInput, listOf, nextInput } from '../list-schemas.ts';
 import { change, changeAndShow, list, read } from '../operation.ts';
 import { assertPlanName } from '../plans/plan-names.ts';
+import { formFields } from '../question.ts';
 import { csvOf, fieldOptions } from '../records.ts';
 import { allFound, readFoundPage } from '../scored-pages.ts';
 import { unitsOf } from '../usage/usage-months.ts';
@@ -155,6 +156,13 @@ export const customerOperations = [
     operationId: 'changeCustomer',
     http: 'PATCH /customers/:customer',
     audits: 'changed the customer',
+    asks: {
+      offer: 'Change details…',
+      heading: 'About {name}',
+      action: 'Save the customer',
+      fields: { name: { label: 'Name' }, ...formFields(customerFields) },
+      done: 'The customer is changed',
+    },
     command: {
       usage: 'customers set <customer>',
       says: 'change a customer, from the next request of any of its keys on; the text "none" removes one',
@@ -184,6 +192,14 @@ export const customerOperations = [
     operationId: 'suspendCustomer',
     http: 'POST /customers/:customer/suspend',
     audits: 'suspended',
+    asks: {
+      offer: 'Suspend…',
+      tone: 'danger',
+      states: ['active'],
+      heading: 'Suspend {name}?',
+      text: 'Requests with its keys ({keys}) get 401 from the next one on, until you resume it.',
+      done: 'The customer is suspended: requests of all its keys are refused from now on',
+    },
     command: {
       usage: 'customers suspend <customer>',
       examples: [`customers suspend ${id} --reason "unpaid since May"`],
@@ -196,6 +212,7 @@ export const customerOperations = [
     operationId: 'resumeCustomer',
     http: 'POST /customers/:customer/resume',
     audits: 'resumed',
+    asks: { offer: 'Resume', states: ['suspended'], done: 'The customer is active again' },
     command: { usage: 'customers resume <customer>', examples: [`customers resume ${id}`] },
     summary: 'End the suspension of a customer',
     ...shown,
@@ -205,6 +222,14 @@ export const customerOperations = [
     operationId: 'linkCustomer',
     http: 'POST /customers/:customer/link',
     audits: { 'portal.link': 'made a link to the portal for' },
+    asks: {
+      offer: 'Make a link to the portal…',
+      secret: {
+        field: 'link',
+        label: 'Link to the portal',
+        about: 'For the customer. It works once, until {expiresAt}, and begins a session of an hour.',
+      },
+    },
     noun: 'links',
     command: {
       usage: 'customers link <customer>',
@@ -225,6 +250,14 @@ export const customerOperations = [
     operationId: 'removeCustomer',
     http: 'DELETE /customers/:customer',
     audits: 'removed the customer',
+    asks: {
+      offer: 'Remove…',
+      tone: 'danger',
+      heading: 'Remove {name}?',
+      text: 'Its record and those of its keys, which all have to have ended, are deleted. What it has used stays in the record of use.',
+      typed: true,
+      done: '{name} is removed',
+    },
     command: { usage: 'customers remove <customer>', examples: [`customers remove ${id}`] },
     summary: 'Delete a customer whose keys have all ended; its record of use stays',
     responds: 'The customer as it was',
@@ -245,6 +278,7 @@ export const customerOperations = [
     operationId: 'resetCustomerDay',
     http: 'DELETE /customers/:customer/day',
     audits: { 'usage.reset-day': "reset today's usage of" },
+    asks: { offer: "Reset today's usage", done: "Today's usage of {name} counts from 0 again" },
     command: {
       usage: 'customers reset-usage <customer>',
       says: 'give a customer its UTC day back: the day limit counts from 0 again, the record of use keeps all',

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { keyFields } from '../../limits/record-fields.ts';
+import { defaultGraceSeconds, graceLengths } from '../../limits/lengths.ts';
+import { keptWords, keyFields } from '../../limits/record-fields.ts';
 import { byWindow, hasWindow } from '../../limits/windows.ts';
 import { customerIdPattern, redisKeys } from '../../platform/redis/redis-keys.ts';
 import { windowTexts } from '../customers/customer-limits.ts';
@@ -10,6 +11,7 @@ import { countInput, listOf, nextInput } from '../list-schemas.ts';
 import { change, changeAndShow, list, read } from '../operation.ts';
 import { assertPlanName } from '../plans/plan-names.ts';
 import { readPlans, storedLimitsSchema, type Plan } from '../plans/plans.ts';
+import { formFields, type MadeSecret } from '../question.ts';
 import { columnsOf, csvOf, fieldOptions } from '../records.ts';
 import { allFound, readFoundPage } from '../scored-pages.ts';
 import type { Session } from '../session.ts';
@@ -55,6 +57,12 @@ const issued = {
   responds: 'The key, which is in this response only, with its record',
   result: issuedKeySchema,
   status: 201,
+};
+
+const secret: MadeSecret = {
+  field: 'key',
+  label: 'API key',
+  about: 'The key of {name} works now. Only its hash is stored.',
 };
 
 /** Says of a key that may call everything that it may. */
@@ -181,6 +189,13 @@ export const keyOperations = [
   change({
     operationId: 'issueKey',
     http: 'POST /keys',
+    asks: {
+      offer: 'New customer…',
+      heading: 'New customer with a key',
+      action: 'Issue the key',
+      fields: { name: { label: 'Name of the customer' }, ...formFields(keyFields) },
+      secret,
+    },
     summary: 'Issue a key',
     input: newKeyInput,
     example: { name: 'Acme', plan: 'pro' },
@@ -191,6 +206,15 @@ export const keyOperations = [
     operationId: 'issueFurtherKey',
     http: 'POST /customers/:customer/keys',
     noun: 'keys',
+    asks: {
+      offer: 'New key…',
+      tone: 'primary',
+      heading: 'New key of {name}',
+      action: 'Issue the key',
+      text: "It shares the customer's plan, limits and what is used of them.",
+      fields: { name: { label: 'Name of the key', placeholder: '{name}' }, ...formFields(keyFields) },
+      secret,
+    },
     summary: 'Issue a further key of a customer, which shares its plan and limits',
     input: furtherKeyInput,
     ...issued,
@@ -261,6 +285,15 @@ export const keyOperations = [
     operationId: 'changeKey',
     http: 'PATCH /keys/:id',
     audits: 'changed the key',
+    asks: {
+      offer: 'Change…',
+      states: ['active', 'suspended', 'banned', 'expired'],
+      heading: 'Change {name}',
+      action: `Save ${keptWords(keyFields)}`,
+      text: 'Without a time the key does not expire; without scopes it may call all operations.',
+      fields: { name: { label: 'Name' }, ...formFields(keyFields) },
+      done: 'The key is changed',
+    },
     command: {
       usage: 'keys set <id>',
       examples: [
@@ -284,6 +317,20 @@ export const keyOperations = [
     operationId: 'rotateKey',
     http: 'POST /keys/:id/rotate',
     audits: 'rotated the key',
+    asks: {
+      offer: 'Rotate…',
+      states: ['active', 'suspended', 'banned'],
+      heading: 'Rotate the key of {name}',
+      text: `A new key takes over the ${keptWords(keyFields)}. Plan, limits and what is used of them are the customer's.`,
+      fields: {
+        graceSeconds: {
+          label: 'The old key (if it has leaked, choose: ends now)',
+          choices: graceLengths,
+          chosen: defaultGraceSeconds,
+        },
+      },
+      secret,
+    },
     command: {
       usage: 'keys rotate <id>',
       examples: [`keys rotate ${id} --grace 7d`, `keys rotate ${id} --grace 0s`],
@@ -308,6 +355,15 @@ export const keyOperations = [
     operationId: 'revokeKey',
     http: 'POST /keys/:id/revoke',
     audits: 'revoked the key',
+    asks: {
+      offer: 'Revoke…',
+      tone: 'danger',
+      states: ['active', 'suspended', 'banned', 'expired'],
+      heading: 'Revoke the key of {name}?',
+      text: 'From its next request on, the key is refused with 401, for good. A revoked key cannot be restored.',
+      typed: true,
+      done: 'The key is revoked: its requests are refused from now on',
+    },
     command: {
       usage: 'keys revoke <id>',
       says: 'refuse a key for good, from its next request on',

@@ -165,6 +165,14 @@ export const planOperations = [
     operationId: 'removePlan',
     http: 'DELETE /plans/:name',
     audits: 'removed the plan',
+    asks: {
+      offer: 'Remove…',
+      tone: 'danger',
+      heading: 'Remove the plan {name}?',
+      text: 'No customer can be put on it any more. This is refused if one is on it.',
+      typed: true,
+      done: 'The plan {name} was removed.',
+    },
     command: {
       usage: 'plans remove <name>',
       examples: ['plans remove gold'],

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { nameInput } from '../keys/key-input.ts';
 import { listOf } from '../list-schemas.ts';
 import { change, list, type OptionForm } from '../operation.ts';
+import type { FormField } from '../question.ts';
 import { eventTypeNames } from './event-types.ts';
 import { deliverySchema } from './webhook-status.ts';
 import {
@@ -34,6 +35,15 @@ const options = {
   types: { nothing: 'all', says: 'types of events, with commas between them, or "all"' },
   description: { says: 'what it is for' },
 } satisfies Record<string, OptionForm>;
+
+const forms = {
+  url: { label: 'Address', kind: 'url', placeholder: 'https://example.com/hook' },
+  description: { label: 'Description' },
+  types: {
+    label: 'Types of events; none chosen is all of them',
+    choices: listEventTypes().map(({ type, summary }) => [type, `${type} (${summary})`] as const),
+  },
+} satisfies Record<string, FormField>;
 
 const needsReading = 'A token needs the scopes to read what the webhook is sent, too.';
 const changed = { result: webhookSchema, resultId: 'ChangedWebhook' };
@@ -85,6 +95,23 @@ export const webhookOperations = [
     operationId: 'addWebhook',
     http: 'POST /webhooks',
     audits: 'added the webhook',
+    asks: {
+      offer: 'New webhook…',
+      tone: 'primary',
+      heading: 'New webhook',
+      action: 'Add',
+      fields: {
+        url: forms.url,
+        customerId: { label: 'Customer (empty for all customers)', placeholder: 'cus_…' },
+        description: forms.description,
+        types: forms.types,
+      },
+      secret: {
+        field: 'secret',
+        label: 'Secret',
+        about: 'It signs the events for {url}. The receiver needs it to check them.',
+      },
+    },
     command: {
       usage: 'webhooks add <url>',
       says: 'send events to an address; prints the secret that signs them, which is shown this once',
@@ -120,6 +147,27 @@ export const webhookOperations = [
     operationId: 'changeWebhook',
     http: 'PATCH /webhooks/:webhook',
     audits: 'changed the webhook',
+    asks: [
+      {
+        offer: 'Switch off',
+        states: ['on', 'failing'],
+        gives: { enabled: false },
+        done: 'It gets nothing now.',
+      },
+      {
+        offer: 'Switch on',
+        states: ['off', 'disabled'],
+        gives: { enabled: true },
+        done: 'It gets events again.',
+      },
+      {
+        offer: 'Change…',
+        heading: 'Change the webhook',
+        action: 'Save',
+        fields: forms,
+        done: 'The webhook is changed.',
+      },
+    ],
     command: {
       usage: 'webhooks set <webhook>',
       says: 'change a webhook, or switch it on or off; --on also ends that it is disabled',
@@ -149,6 +197,13 @@ export const webhookOperations = [
     operationId: 'removeWebhook',
     http: 'DELETE /webhooks/:webhook',
     audits: 'removed the webhook',
+    asks: {
+      offer: 'Remove…',
+      tone: 'danger',
+      heading: 'Remove the webhook?',
+      text: '{name} gets nothing any more. What it has yet to get is dropped.',
+      done: 'The webhook is removed.',
+    },
     command: { usage: 'webhooks remove <webhook>', examples: [`webhooks remove ${id}`] },
     summary: 'Delete a webhook with its deliveries',
     responds: 'The webhook as it was',
@@ -158,6 +213,7 @@ export const webhookOperations = [
   change({
     operationId: 'testWebhook',
     http: 'POST /webhooks/:webhook/test',
+    asks: { offer: 'Send a test', done: 'A test is on its way: see its deliveries.' },
     summary: 'Send a webhook an event of the type webhook.test, once',
     responds: 'Id of the event, which is in its deliveries within some seconds',
     result: z.object({ eventId: z.string() }),

@@ -1,5 +1,6 @@
 /** What the page itself says, so that it is known before any request. Empty if it does not. */
-const fact = (name: string) => document.querySelector(`meta[name="${name}"]`)?.getAttribute('content') ?? '';
+export const fact = (name: string) =>
+  document.querySelector(`meta[name="${name}"]`)?.getAttribute('content') ?? '';
 
 /** Name of what the page is for, such as in titles. */
 export const productName = fact('application-name');

@@ -16,6 +16,7 @@ import { operations } from '../../control/registry.ts';
 import type { Session } from '../../control/session.ts';
 import { loadConfig } from '../../platform/config/config.ts';
 import { publicOrigin } from '../../platform/config/endpoints.ts';
+import { fieldType, mayLack } from '../field-type.ts';
 import { confirm, yesOption, type YesOption } from './confirm.ts';
 import { readKeyInput } from './key-input.ts';
 import { addListOptions, outputFormat, printList } from './list-output.ts';
@@ -188,7 +189,7 @@ const namedFields = new Set(['name', 'plan', 'scopes', 'types']);
 
 function fieldOptions(field: string, schema: z.ZodType, form: OptionForm | false = {}): FieldOption[] {
   if (form === false) return [];
-  const type = typeOf(schema);
+  const type = fieldType(schema);
   const name = field.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
   const {
     flags = `--${name} <${placeholders.get(type) ?? (namedFields.has(field) ? field : 'text')}>`,
@@ -222,9 +223,6 @@ function descriptionOf(schema: z.ZodType): string {
   return content instanceof z.ZodType ? descriptionOf(content) : '';
 }
 
-const mayLack = (schema: z.ZodType) =>
-  schema instanceof z.ZodExactOptional || schema.safeParse(undefined).success;
-
 /** Text to the field's JSON, which the schema checks. */
 function parserOf(schema: z.ZodType, type: string, form: OptionForm): (text: string) => unknown {
   const toJson = jsonParser(type, form);
@@ -242,7 +240,7 @@ function jsonParser(type: string, { from }: OptionForm): (text: string) => unkno
   if (type === 'number')
     return (text) => (/^\d+(?:\.\d+)?$/.test(text) && String(Number(text)) === text ? Number(text) : text);
   if (type === 'boolean') return (text) => (text === 'true' || text === 'false' ? text === 'true' : text);
-  return type === 'array' ? (text) => text.split(/[, ]+/) : (text) => text;
+  return type === 'list' ? (text) => text.split(/[, ]+/) : (text) => text;
 }
 
 /** @throws InvalidArgumentError */
@@ -250,17 +248,6 @@ function checked(schema: z.ZodType, value: unknown): unknown {
   const { error } = schema.safeParse(value);
   if (error === undefined) return value;
   throw new InvalidArgumentError(`It ${error.issues[0]?.message}.`);
-}
-
-const samples = { boolean: true, number: 1, array: [] };
-
-/** What a field takes: the first of the samples that is not refused for its type, or else a text. */
-function typeOf(schema: z.ZodType): string {
-  for (const [type, sample] of Object.entries(samples)) {
-    const { error } = schema.safeParse(sample);
-    if (error?.issues.some(({ code }) => code.startsWith('invalid_')) !== true) return type;
-  }
-  return 'text';
 }
 
 function inputOf(command: Command, options: readonly FieldOption[]): Record<string, unknown> {

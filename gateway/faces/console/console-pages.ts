@@ -1,9 +1,10 @@
 import { Router } from 'express';
-import { auditGroups } from '../../control/registry.ts';
+import { auditGroups, operations } from '../../control/registry.ts';
 import { serveFiles } from '../../platform/http/response.ts';
 import { createBrowserFiles } from '../browser-files.ts';
 import { html } from '../html.ts';
 import { pageHeaders, renderDocument } from '../page-document.ts';
+import { dialogsOf } from './dialogs.ts';
 
 /** What the pages of a gateway say of its API. */
 export interface PageSettings {
@@ -35,6 +36,7 @@ export function consolePages({ productName, keyPrefix, sampleUrl }: PageSettings
         'key-prefix': keyPrefix,
         'sample-url': sampleUrl(),
         'audit-groups': auditGroups.join(' '),
+        dialogs: JSON.stringify(dialogsOf(operations)),
       },
       body: html`<console-app></console-app>
         <noscript>The console needs JavaScript. The command does the same: npm run ops -- --help</noscript>`,

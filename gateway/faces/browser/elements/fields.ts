@@ -1,6 +1,5 @@
 import { html, noChange, nothing } from 'lit';
-import { byKind, keyFields, textIn, wordOf, type RecordFields } from '../../../limits/record-fields.ts';
-import { formatDuration, isoTime, localTime } from '../format.ts';
+import { keyFields } from '../../../limits/record-fields.ts';
 
 /** The text of each field of a form, trimmed; empty for an unknown one and for a box that is not ticked. */
 export type FormTexts = (name: string) => string;
@@ -36,20 +35,26 @@ export interface FieldOptions {
   initial?: string;
   required?: boolean;
   autofocus?: boolean;
-  maxlength?: number;
-  min?: number;
-  max?: number;
+  maxlength?: number | undefined;
+  min?: number | undefined;
+  max?: number | undefined;
   step?: string;
   placeholder?: string;
   /** What the field means, below it. */
   hint?: string;
 }
 
+/** What is in parentheses at the end of a label is less important. */
+function labelled(label: unknown) {
+  const [, text, aside] = (typeof label === 'string' && /^(.+?) (\(.+\))$/.exec(label)) || [];
+  return aside === undefined ? label : html`${text} <span class="quiet">${aside}</span>`;
+}
+
 /** A field with its label. Browsers neither complete nor correct what is typed. */
 export const field = (label: unknown, name: string, options: FieldOptions = {}) => {
   const { type = 'text', maxlength = 100, required = false, autofocus = false, hint } = options;
-  const labelled = html`<label
-    >${label}
+  const input = html`<label
+    >${labelled(label)}
     <input
       name=${name}
       type=${type}
@@ -69,9 +74,9 @@ export const field = (label: unknown, name: string, options: FieldOptions = {}) 
       .value=${options.initial === undefined ? (options.value ?? '') : noChange}
   /></label>`;
   return hint === undefined
-    ? labelled
+    ? input
     : html`<div>
-        ${labelled}
+        ${input}
         <p class="quiet" id=${`about-${name}`}>${hint}</p>
       </div>`;
 };
@@ -83,7 +88,8 @@ export const checkbox = (
   { checked = false, required = false }: { checked?: boolean; required?: boolean } = {},
 ) =>
   html`<label class="check row"
-    ><input type="checkbox" name=${name} ?required=${required} .checked=${checked} /> ${label}</label
+    ><input type="checkbox" name=${name} ?required=${required} .checked=${checked} />
+    <span>${labelled(label)}</span></label
   >`;
 
 /** @param options value and text of each; the value of the address or record is one of them, even if it is not known any more */
@@ -96,7 +102,7 @@ export function choice(
   const isChosen = (each: string | number) => String(each) === value;
   const isKnown = value === undefined || options.some(([each]) => isChosen(each));
   return html`<label
-    >${label}
+    >${labelled(label)}
     <select name=${name} ?autofocus=${autofocus}>
       ${[...options, ...(isKnown ? [] : [[value, value] as const])].map(
         ([each, text]) => html`<option value=${each} .selected=${isChosen(each)}>${text}</option>`,
@@ -105,60 +111,6 @@ export function choice(
   >`;
 }
 
-/** Options for an hour, a day, a week and 30 days. */
-const lengths = [3600, 86_400, 604_800, 2_592_000].map(
-  (seconds) => [seconds, formatDuration(seconds)] as const,
-);
-
-/** For how long a key still works when it is replaced. */
-export const graceField = () =>
-  choice(
-    html`The old key <span class="quiet">(if it has leaked, choose: ends now)</span>`,
-    'grace',
-    [['0', 'Ends now'], ...lengths.map(([seconds, text]) => [seconds, `Works for ${text} more`] as const)],
-    { value: '86400', autofocus: true },
-  );
-
-/** For how long a key is banned. */
-export const lengthField = () =>
-  choice('For', 'seconds', [[900, '15 minutes'], ...lengths], { autofocus: true });
-
-/** Names the fields that a rotation keeps: "name, expiry and scopes". */
-export const keptWords = (fields: RecordFields) =>
-  new Intl.ListFormat('en-GB').format(['name', ...Object.values(fields).map(wordOf)]);
-
 /** The day on which a key expires, for a key that has no time yet. */
 export const dateField = (label: string = keyFields.expiresAt.label, name = 'expiresAt') =>
   field(`${label} at the beginning of (UTC)`, name, { type: 'date' });
-
-/** @returns null for all */
-function scopesIn(text: string): string[] | null {
-  const scopes = text.split(/[\s,]+/).filter((scope) => scope !== '');
-  return scopes.length === 0 ? null : scopes;
-}
-
-/** Fields for what operators give a key or a customer, beside its name. @param record undefined for a new one */
-export const recordFields = (fields: RecordFields, record?: object) =>
-  Object.values(
-    byKind(fields, {
-      text: ({ label }, name) => field(label, name, { value: record && textIn(record, name) }),
-      time: ({ label }, name) =>
-        record === undefined
-          ? dateField(label, name)
-          : field(`${label} (your time zone)`, name, {
-              type: 'datetime-local',
-              step: '1',
-              value: localTime(textIn(record, name)),
-            }),
-      scopes: ({ label }, name) =>
-        field(label, name, { placeholder: 'all', value: record && textIn(record, name), maxlength: 5000 }),
-    }),
-  );
-
-/** What the API takes for what is in a form; null for an empty field. */
-export const formFields = (fields: RecordFields, form: FormTexts) =>
-  byKind(fields, {
-    text: (_field, name) => form(name) || null,
-    time: (_field, name) => isoTime(form(name)) || null,
-    scopes: (_field, name) => scopesIn(form(name)),
-  });

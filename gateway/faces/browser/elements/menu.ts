@@ -5,7 +5,7 @@ import type { Column } from './table.ts';
 export interface Action {
   text: string;
   act: () => unknown;
-  /** What it does to which item, if it is the only one of a row: a button without a menu. */
+  /** What it does to which item. If it is the only one of a row, it is a button without a menu. */
   name?: string;
   /** What it looks like. */
   tone?: 'primary' | 'danger' | 'plain';
@@ -25,8 +25,8 @@ export const menu = (
   html`<button type="button" popovertarget=${id} aria-label=${name ?? nothing}>${label}</button>
     <div class="menu" id=${id} popover>${about} ${actionButtons(actions)}</div>`;
 
-/** A button for each action, in a menu or in a row. */
-export const actionButtons = (actions: readonly (Action | false)[]) =>
+/** A button for each action, in a menu or in a row. @param isNamed whether the item is not clear from what is around them */
+export const actionButtons = (actions: readonly (Action | false)[], isNamed = false) =>
   actions
     .filter((action) => action !== false)
     .map(
@@ -34,7 +34,7 @@ export const actionButtons = (actions: readonly (Action | false)[]) =>
         html`<button
           type="button"
           class=${action.tone ?? nothing}
-          aria-label=${action.name ?? nothing}
+          aria-label=${(isNamed && action.name) || nothing}
           @click=${choose(action)}
         >
           ${action.text}
@@ -49,7 +49,7 @@ export const menuColumn = <Item extends { id: string } | { name: string }>(
   'Actions',
   (item) => {
     const actions = actionsOf(item).filter((action) => action !== false);
-    if (actions[0]?.name !== undefined) return actionButtons(actions);
+    if (actions.length === 1 && actions[0]?.name !== undefined) return actionButtons(actions, true);
     return actions.length > 0
       ? menu(`menu-${'id' in item ? item.id : item.name}`, '⋯', actions, {
           name: `Actions of ${nameOf(item)}`,

@@ -2,19 +2,10 @@ import { html } from 'lit';
 import { ApiFailure } from '../request.ts';
 import type { Changed } from '../responses.ts';
 import { ActingElement } from './acting-element.ts';
-import { ask, type Question } from './ask-dialog.ts';
 import { inlineFailure, loadFailure, loading, notify } from './notice.ts';
 
 /** Time in which all gateways take over a change of a setting. */
 const settlingMs = 3000;
-
-interface Confirmation extends Question {
-  /** What the change does. */
-  says: unknown;
-  change: () => Promise<Changed>;
-  /** What it did, in the past tense. */
-  done: string | (() => string);
-}
 
 /** An element that reads again and again what it shows while it is visible: not in a background tab, and never twice at once. */
 export abstract class PolledElement<Content> extends ActingElement {
@@ -74,26 +65,11 @@ export abstract class PolledElement<Content> extends ActingElement {
     this.#timer = setTimeout(() => void this.reload(), Math.max(this.pauseMs, retryAfterMs));
   }
 
-  /** Makes a change from a dialog, says what it did, and shows what is there then. */
+  /** Waits for a change, says what it did, and shows what is there then. */
   async saved<T extends Changed>(change: Promise<T>, done: string | ((changed: T) => string)) {
     const changed = await change.finally(() => (this.#changedAt = performance.now()));
     notify(typeof done === 'string' ? done : done(changed), changed.warnings);
     await this.reload();
-  }
-
-  /** Asks before a change, makes it, and says what it did. */
-  confirm({ says, change, done, ...question }: Confirmation) {
-    ask(this, {
-      danger: true,
-      ...question,
-      message: () => html`<p>${says}</p>`,
-      run: () => this.saved(change(), done),
-    });
-  }
-
-  /** Makes a change without a dialog. The page shows why it failed. */
-  make(change: () => Promise<Changed>, done: string) {
-    return this.act(() => this.saved(change(), done));
   }
 
   override render(): unknown {

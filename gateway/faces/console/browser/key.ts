@@ -72,7 +72,7 @@ export const openKey = (page: ActingElement, text: string) =>
  * The one customer or key that a text names: its id, a pasted key, or what finds it alone in a search.
  * @throws ApiFailure if it names none, or several
  */
-export async function findOne(noun: 'customer' | 'key', text: string): Promise<Named> {
+export async function findOne(noun: string, text: string): Promise<Named> {
   const key = pastedKey(text);
   if (key !== undefined) return api.post('/api/keys/find', { text: key });
   if (/^(?:cus|key)_\w+$/.test(text)) return { id: text, name: '' };

@@ -3,12 +3,10 @@ import type { z } from 'zod';
 import type { listedSessionSchema } from '../../../control/access/access-operations.ts';
 import type { entrySchema } from '../../../control/audit/audit-operations.ts';
 import type { banSchema } from '../../../control/bans/ban-operations.ts';
-import type { portalLinkSchema } from '../../../control/customers/customer-operations.ts';
-import type { issuedKeySchema, keyPlanSchema } from '../../../control/keys/key-operations.ts';
+import type { keyPlanSchema } from '../../../control/keys/key-operations.ts';
 import type { planPreviewSchema } from '../../../control/plans/plan-operations.ts';
 import type { ChangedPlan as PlanChange } from '../../../control/plans/plans.ts';
 import type { PolicyState } from '../../../control/plans/policy-operations.ts';
-import type { eventTypeSchema, WebhookWithSecret as NewWebhook } from '../../../control/webhooks/webhooks.ts';
 import type { sessionSchema } from '../../api/session.ts';
 import type { Changed } from '../../browser/responses.ts';
 
@@ -30,12 +28,8 @@ export type { BanPolicy } from '../../../quota/policies.ts';
 export type { LiveState } from '../../../control/status/live-state.ts';
 export type { Problem, ProblemLink } from '../../../control/status/problem.ts';
 
-export type EventTypeRow = z.infer<typeof eventTypeSchema>;
-export type WebhookWithSecret = Changed<NewWebhook>;
 export type AuditEntry = z.infer<typeof entrySchema>;
 export type Ban = z.infer<typeof banSchema>;
-export type IssuedKey = Changed<z.infer<typeof issuedKeySchema>>;
-export type PortalLink = Changed<z.infer<typeof portalLinkSchema>>;
 export type KeyPlan = z.infer<typeof keyPlanSchema>;
 export type Policy = PolicyState['defaults'];
 export type ChangedPlan = Changed<PlanChange>;

@@ -1,12 +1,14 @@
 import { html, nothing } from 'lit';
-import { keyFields, portalFields } from '../../../limits/record-fields.ts';
+import { defaultGraceSeconds, graceLengths } from '../../../limits/lengths.ts';
+import { keptWords, keyFields, portalFields } from '../../../limits/record-fields.ts';
 import { ask } from '../../browser/elements/ask-dialog.ts';
-import { checkbox, dateField, field, graceField, keptWords } from '../../browser/elements/fields.ts';
+import { checkbox, choice, dateField, field } from '../../browser/elements/fields.ts';
 import { hasEnded, keyColumns } from '../../browser/elements/key-columns.ts';
 import { actionButtons, menuColumn } from '../../browser/elements/menu.ts';
 import type { PolledElement } from '../../browser/elements/polled-element.ts';
 import { count, listTable } from '../../browser/elements/table.ts';
 import { ApiFailure } from '../../browser/request.ts';
+import type { Changed } from '../../browser/responses.ts';
 import { url } from '../../browser/url.ts';
 import { api, session, type Key, type NewKey, type WantedKey } from './api.ts';
 
@@ -65,7 +67,10 @@ const askToRotate = (page: Page, { id, name }: Key) =>
     asksReason: false,
     message: () =>
       html`<p>A new key takes over the ${keptWords(portalFields(keyFields))}.</p>
-        ${graceField()}`,
+        ${choice('The old key (if it has leaked, choose: ends now)', 'grace', graceLengths, {
+          value: String(defaultGraceSeconds),
+          autofocus: true,
+        })}`,
     run: (form) => {
       const rotated = api.post<NewKey>(url`/keys/${id}/rotate`, { graceSeconds: Number(form('grace')) });
       return make(page, unlessOvertaken(page, name, rotated));
@@ -73,14 +78,21 @@ const askToRotate = (page: Page, { id, name }: Key) =>
   });
 
 const askToRevoke = (page: Page, { id, name, hint, replacedBy }: Key) =>
-  page.confirm({
+  ask(page, {
     heading: `Revoke ${name}?`,
     action: 'Revoke the key',
+    danger: true,
     asksReason: false,
-    says: html`Requests with <code>${hint || id}</code> are refused from the next one on, for good.
-      ${replacedBy === null ? nothing : 'Another key has replaced it.'}`,
-    change: () => unlessOvertaken(page, name, api.post(url`/keys/${id}/revoke`)),
-    done: `The key ${name} is revoked: its next request is refused.`,
+    message: () =>
+      html`<p>
+        Requests with <code>${hint || id}</code> are refused from the next one on, for good.
+        ${replacedBy === null ? nothing : 'Another key has replaced it.'}
+      </p>`,
+    run: () =>
+      page.saved(
+        unlessOvertaken(page, name, api.post<Changed>(url`/keys/${id}/revoke`)),
+        `The key ${name} is revoked: its next request is refused.`,
+      ),
   });
 
 /** Shows a new key. */

@@ -2,15 +2,12 @@ import '../elements/policy-settings.ts';
 import { html, nothing } from 'lit';
 import { menuColumn, type Action } from '../../../browser/elements/menu.ts';
 import { formatRelative, relativeOr } from '../../../browser/format.ts';
-import { api, url } from '../api.ts';
-import { askToBan, liftBan } from '../elements/key-dialogs.ts';
 import { ListPage, type Columns } from '../elements/list-page.ts';
+import { offer, offers, offersColumn } from '../elements/operation-dialog.ts';
 import { keyLink, keyTitle, planLink } from '../key.ts';
 import { addressGroup, banPolicyGroup } from '../policy-groups.ts';
 import type { ApiToken, Ban, ListedSession } from '../responses.ts';
 import { session } from '../session.ts';
-
-const nameOf = ({ id, name }: ApiToken) => keyTitle({ id, name: name ?? '' });
 
 /** Programs that use the API with a token. An operator revokes one. */
 class PageTokens extends ListPage<ApiToken> {
@@ -39,21 +36,8 @@ class PageTokens extends ListPage<ApiToken> {
         ({ state, expiresAt }) => html`${state === 'expired' ? 'expired ' : ''}${formatRelative(expiresAt)}`,
         'labelled',
       ],
-      session.isOperator &&
-        menuColumn<ApiToken>(nameOf, (token) => [
-          { text: 'Revoke…', name: `Revoke the token ${nameOf(token)}`, act: () => this.revoke(token) },
-        ]),
+      offersColumn<ApiToken>(this, 'token'),
     ];
-  }
-
-  revoke(token: ApiToken) {
-    this.confirm({
-      heading: `Revoke the token ${nameOf(token)}?`,
-      action: 'Revoke the token',
-      says: 'The program is refused from its next request on, for good.',
-      change: () => api.delete(url`/api/tokens/${token.id}`),
-      done: `The token ${nameOf(token)} is revoked.`,
-    });
   }
 }
 
@@ -75,27 +59,14 @@ class PageSessions extends ListPage<ListedSession> {
       ['Expires', ({ expiresAt }) => formatRelative(expiresAt), 'labelled'],
       menuColumn<ListedSession>(
         ({ name }) => name,
-        (listed) => [
-          listed.own
-            ? { text: 'Sign out', name: 'Sign out', act: () => this.act(session.signOut) }
-            : session.isOperator && {
-                text: 'End…',
-                name: `End the session of ${listed.name}`,
-                act: () => this.end(listed),
-              },
-        ],
+        (listed) =>
+          [
+            listed.own
+              ? { text: 'Sign out', name: 'Sign out', act: () => this.act(session.signOut) }
+              : session.isOperator && offers(this, 'session', listed),
+          ].flat(),
       ),
     ];
-  }
-
-  end({ id, name }: ListedSession) {
-    this.confirm({
-      heading: `End the session of ${name}?`,
-      action: 'End the session',
-      says: 'The browser is signed out at once. What is typed in it and not saved stays there.',
-      change: () => api.delete(url`/api/sessions/${id}`),
-      done: `${name} is signed out.`,
-    });
   }
 }
 
@@ -108,7 +79,7 @@ class PageBans extends ListPage<Ban> {
     'No key is banned. A key is banned when it goes on after 429: the policy below says when.';
 
   override actions(): Action[] {
-    return [{ text: 'Ban a key…', act: () => askToBan(this) }];
+    return [{ ...offer(this, 'banKey'), text: 'Ban a key…' }];
   }
 
   override about() {
@@ -127,10 +98,7 @@ class PageBans extends ListPage<Ban> {
       ['Plan', ({ plan }) => planLink(plan), 'minor', ({ plan }) => plan],
       ['Ends', ({ endsAt }) => formatRelative(endsAt), 'labelled', ({ endsAt }) => endsAt],
       ['Reason', ({ reason }) => reason],
-      session.isOperator &&
-        menuColumn<Ban>(keyTitle, (ban) => [
-          { text: 'Lift', name: `Lift the ban of ${keyTitle(ban)}`, act: () => liftBan(this, ban) },
-        ]),
+      session.isOperator && menuColumn<Ban>(keyTitle, (ban) => [offer(this, 'liftBan', ban)]),
     ];
   }
 }

@@ -4,19 +4,18 @@ import { customerFields, keyFields } from '../../../../limits/record-fields.ts';
 import type { WindowName } from '../../../../limits/windows.ts';
 import { failedRequests, usageDays, windowMeters } from '../../../browser/elements/customer-use.ts';
 import { hintOf, keyColumns } from '../../../browser/elements/key-columns.ts';
-import { actionButtons, menu, menuColumn } from '../../../browser/elements/menu.ts';
+import { actionButtons, menu } from '../../../browser/elements/menu.ts';
 import { customerTags, stateTag } from '../../../browser/elements/state-tag.ts';
 import { listTable } from '../../../browser/elements/table.ts';
 import { formatNumber, formatRelative, formatTime } from '../../../browser/format.ts';
 import { api } from '../api.ts';
-import { askForCustomerFacts, askForLimits, customerActions } from '../elements/customer-dialogs.ts';
+import { askForLimits } from '../elements/customer-dialogs.ts';
 import { DetailPage } from '../elements/detail-page.ts';
 import { factList, recordFacts, type Fact } from '../elements/fact-list.ts';
-import { askToAddKey, keyActions } from '../elements/key-dialogs.ts';
+import { offer, offers, offersColumn } from '../elements/operation-dialog.ts';
 import { head } from '../elements/page-head.ts';
 import { apiPath, keyLink, keyTitle, nextRequest, planLink } from '../key.ts';
 import type { CustomerDetail, DayUsage, Failure, KeyDetail, KeyRow, Page } from '../responses.ts';
-import { session } from '../session.ts';
 
 /** With its use by day, and its last failed requests. */
 type Shown = CustomerDetail & { days: DayUsage[]; failures: Failure[] };
@@ -40,10 +39,9 @@ class PageCustomer extends DetailPage<Shown> {
   }
 
   actions(customer: Shown) {
-    return html`<button type="button" class="primary" @click=${() => askToAddKey(this, customer)}>
-        New key…
-      </button>
-      ${menu('customer-menu', html`More <span aria-hidden="true">▾</span>`, customerActions(this, customer))}`;
+    const [usual = false, ...others] = offers(this, 'customer', customer);
+    return html`${actionButtons([usual])}
+    ${menu('customer-menu', html`More <span aria-hidden="true">▾</span>`, others)}`;
   }
 
   body(customer: Shown) {
@@ -55,15 +53,11 @@ class PageCustomer extends DetailPage<Shown> {
       ${listTable(
         'Keys',
         items,
-        [
-          ['Name', keyLink, '', keyTitle],
-          ...keyColumns,
-          session.isOperator && menuColumn<KeyRow>(keyTitle, (key) => keyActions(this, key)),
-        ],
+        [['Name', keyLink, '', keyTitle], ...keyColumns, offersColumn<KeyRow>(this, 'key')],
         { none: 'It has none.' },
       )}
       ${usageDays(days)} ${failedRequests(failures, ({ keyId }) => keyLink({ id: keyId, name: keyId }))}
-      ${head(html`<h2>About</h2>`, { text: 'Change details…', act: () => askForCustomerFacts(this, customer) })}
+      ${head(html`<h2>About</h2>`, offer(this, 'changeCustomer', customer))}
       ${factList([
         ['Id', html`<code>${id}</code>`],
         ...Object.values(recordFacts(customerFields, customer)),
@@ -107,7 +101,7 @@ class PageKey extends DetailPage<KeyDetail> {
   }
 
   actions(key: KeyDetail) {
-    return actionButtons(keyActions(this, key));
+    return actionButtons(offers(this, 'key', key));
   }
 
   body(key: KeyDetail) {

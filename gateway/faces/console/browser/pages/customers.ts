@@ -3,18 +3,16 @@ import { customerFields, keyFields, searchedWords } from '../../../../limits/rec
 import { dayMs, windowNames } from '../../../../limits/windows.ts';
 import { amountOf } from '../../../browser/elements/customer-use.ts';
 import { keyColumns } from '../../../browser/elements/key-columns.ts';
-import { menuColumn } from '../../../browser/elements/menu.ts';
 import { sinceFirst, sparkline } from '../../../browser/elements/sparkline.ts';
 import { customerTags } from '../../../browser/elements/state-tag.ts';
 import { count } from '../../../browser/elements/table.ts';
 import { capitalized, formatDay, relativeOr } from '../../../browser/format.ts';
-import { askToIssue, customerActions } from '../elements/customer-dialogs.ts';
-import { askToAddKey, keyActions } from '../elements/key-dialogs.ts';
+import { askToIssue } from '../elements/customer-dialogs.ts';
 import type { Columns } from '../elements/list-page.ts';
+import { offer, offersColumn } from '../elements/operation-dialog.ts';
 import { SearchPage, type Filter } from '../elements/search-page.ts';
 import { keyLink, keyTitle, ownLimitsNote, planLink } from '../key.ts';
 import type { CustomerRow, KeyRow } from '../responses.ts';
-import { session } from '../session.ts';
 
 /** All customers, with what they use. */
 class PageCustomers extends SearchPage<CustomerRow> {
@@ -63,11 +61,7 @@ class PageCustomers extends SearchPage<CustomerRow> {
       count('Keys', ({ keys }) => keys, 'number minor'),
       ['Reference', ({ reference }) => reference, 'minor'],
       ['Created', ({ createdAt }) => relativeOr(createdAt, '–'), 'minor', ({ createdAt }) => createdAt],
-      session.isOperator &&
-        menuColumn<CustomerRow>(keyTitle, (customer) => [
-          { text: 'New key…', act: () => askToAddKey(this, customer) },
-          ...customerActions(this, customer),
-        ]),
+      offersColumn<CustomerRow>(this, 'customer'),
     ];
   }
 }
@@ -92,7 +86,7 @@ class PageKeys extends SearchPage<KeyRow> {
     ['Expiry', 'expires', 'Any expiry', { 7: 'Within 7 days', 30: 'Within 30 days', 90: 'Within 90 days' }],
   ];
 
-  override readonly ask = () => askToAddKey(this);
+  override readonly ask = () => offer(this, 'issueFurtherKey').act();
 
   override get query() {
     const query = super.query;
@@ -112,7 +106,7 @@ class PageKeys extends SearchPage<KeyRow> {
       ...keyColumns,
       count('Served today', ({ servedToday }) => servedToday),
       ['Plan', ({ plan }) => planLink(plan), 'minor', ({ plan }) => plan],
-      session.isOperator && menuColumn<KeyRow>(keyTitle, (key) => keyActions(this, key)),
+      offersColumn<KeyRow>(this, 'key'),
     ];
   }
 }

@@ -9,10 +9,10 @@ import { api, url } from '../api.ts';
 import { DetailPage } from '../elements/detail-page.ts';
 import { factList } from '../elements/fact-list.ts';
 import { ListPage, type Columns } from '../elements/list-page.ts';
+import { offers } from '../elements/operation-dialog.ts';
 import { askForPlanLimits } from '../elements/plan-limits-dialog.ts';
 import { planLink } from '../key.ts';
 import type { Page, Plan } from '../responses.ts';
-import { router } from '../router.ts';
 import { session } from '../session.ts';
 import { enforcedText, issueList, limitsText, shadowText } from '../setting-text.ts';
 
@@ -93,19 +93,6 @@ function planActions(page: PolledElement<unknown>, plan: Plan): (Action | false)
   const isDefault = defaultLimits(plan.name) !== undefined;
   return [
     { text: 'Change limits…', act: () => askForPlanLimits(page, plan) },
-    !isDefault && { text: 'Remove…', tone: 'danger', act: () => askToRemove(page, plan) },
+    ...(isDefault ? [] : offers(page, 'plan', plan)),
   ];
 }
-
-const askToRemove = (page: PolledElement<unknown>, { name }: Plan) =>
-  page.confirm({
-    heading: `Remove the plan ${name}?`,
-    action: 'Remove',
-    typed: name,
-    says: 'No customer can be put on it any more. This is refused if one is on it.',
-    change: () => api.delete(url`/api/plans/${name}`),
-    done: () => {
-      router.navigate('/console/plans');
-      return `The plan ${name} was removed.`;
-    },
-  });
