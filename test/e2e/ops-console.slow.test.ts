@@ -65,17 +65,6 @@ describe('ops console', () => {
     await consolesToBe(1);
   });
 
-  test('uses ADMIN_URL, of the gateway or its own', async () => {
-    const env = { REDIS_URL: kit.server.url, ADMIN_URL: 'https://console.example.com' };
-    const { stdout } = await runOps(['console', '--json'], env);
-    expect((JSON.parse(stdout) as Link).link).toMatch(/^https:\/\/console\.example\.com\/console#code=/);
-    await using behind = await startGateway({ ...env, PETS_SERVICE_URL: kit.upstream.url });
-    await consolesToBe(2);
-    const { link, otherConsoles } = await makeLink();
-    expect([link, ...otherConsoles].join(' ')).toContain('https://console.example.com');
-    await behind.stop();
-  });
-
   test('says so if no gateway has announced its console', async () => {
     await using elsewhere = await startAnyRedis();
     const { code, stdout, stderr } = await runOps(['console'], { REDIS_URL: elsewhere.url });

@@ -67,36 +67,6 @@ describe('operating a running gateway', () => {
       const bans = await kit.json<{ id: string }[]>('bans', 'list');
       for (const { id } of bans) await kit.json('bans', 'lift', id);
     });
-
-    test('that were made with redis-cli are listed when a gateway has refused a request', async () => {
-      const [later, sooner, other] = [
-        await kit.issue(),
-        await kit.issue({ name: 'Sooner' }),
-        await kit.issue(),
-      ];
-      await kit.json('bans', 'add', later.id, '--for', '1h', '--reason', 'added');
-      await kit.redis.set(redisKeys.ban(sooner), 'by hand', 'EX', 600);
-      await kit.redis.set(redisKeys.ban(other), 'for long', 'EX', 700);
-      // Of no key, and no ban.
-      await kit.redis.set(redisKeys.ban({ customerId: 'cus_c', keyHash: 'c'.repeat(64) }), 'x');
-      await kit.redis.set('gw:ban:{oops}', 'x');
-      const list = () => kit.json<{ id: string; reason: string }[]>('bans', 'list');
-      expect(await list()).toMatchObject([{ id: later.id, reason: 'added' }]);
-      for (const { key } of [sooner, other]) expect((await kit.pets(key)).status).toBe(429);
-      const byReason = async () =>
-        (await list()).toSorted((one, next) => one.reason.localeCompare(next.reason));
-      await expect.poll(byReason, { timeout: 10_000 }).toMatchObject([
-        { id: later.id, reason: 'added' },
-        { id: sooner.id, name: 'Sooner', plan: 'free', reason: 'by hand' },
-        { id: other.id, reason: 'for long' },
-      ]);
-      const { stdout } = await kit.run('bans', 'list', '--output', 'csv');
-      expect(stdout).toMatch(/^id,name,plan,endsAt,reason\n/);
-      expect(stdout).toMatch(new RegExp(`^${other.id},test,free,[^,]+,for long$`, 'm'));
-      for (const { id } of [later, sooner, other]) await kit.json('bans', 'lift', id);
-      expect(await kit.json('bans', 'list')).toEqual([]);
-      await kit.redis.del('gw:ban:{oops}', redisKeys.ban({ customerId: 'cus_c', keyHash: 'c'.repeat(64) }));
-    });
   });
 
   describe('the audit log', () => {

@@ -5,7 +5,6 @@ import { textFields } from '../../gateway/platform/redis/enforced-settings.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { defaultBanPolicy } from '../../gateway/quota/policies.ts';
 import { snapshot, startOpsKit, type OpsKit } from '../support/kits/ops-kit.ts';
-import { runProgram } from '../support/kits/service.ts';
 import { shared } from '../support/kits/shared.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 
@@ -102,20 +101,6 @@ describe('a file of plans', { timeout: 120_000 }, () => {
     expect((await ops('plans', 'export')).stdout).not.toContain('by-hand');
     await kit.redis.sadd(redisKeys.planNames, 'by-hand');
     expect((await ops('plans', 'export')).stdout).toContain('  by-hand:\n    minute: 7\n    day: 70\n');
-  });
-
-  test('is read from standard input', async () => {
-    const { code, stdout } = await runProgram(
-      ['gateway/faces/command/main.ts', 'plans', 'apply', '-', '--json'],
-      { REDIS_URL: kit.server.url },
-      { input: 'anonymous: {minute: 44}' },
-    );
-    expect(code).toBe(0);
-    expect(JSON.parse(stdout)).toEqual({
-      changes: [{ setting: 'anonymous', before: { minute: 70 }, after: { minute: 44 } }],
-      applied: true,
-    });
-    expect(await hash(redisKeys.plan('anonymous'))).toEqual({ minute: '44' });
   });
 
   test('what the file lacks stays as it is, and an export that would be incomplete fails', async () => {

@@ -85,30 +85,4 @@ describe('read commands', { tags: ['redis-server'], timeout: 120_000 }, () => {
     });
     expect(await contents(server.redis)).toEqual(before);
   });
-
-  test('report on an empty Redis that a gateway will set the defaults', async () => {
-    const server = await startOwnRedis();
-    const run = opsOn(server);
-    expect((await run('plans', 'list')).stderr).toMatch(
-      /^ops: warning: no valid limits are set for free, pro, business, anonymous: running gateways keep .*\n$/,
-    );
-    expect(await run('policy', 'show')).toMatchObject({
-      code: 0,
-      stderr: expect.stringMatching(
-        /^ops: warning: gw:ban-policy is missing: running gateways keep .*; see: ops policy set --help$/m,
-      ) as string,
-    });
-    for (const args of [['keys', 'list'], ['keys', 'export'], ['top'], ['bans', 'list'], ['audit']])
-      expect(await run(...args), args.join(' ')).toMatchObject({ code: 0, stderr: '' });
-    expect((await run('keys', 'show', 'key_none')).code).toBe(2);
-    expect(await server.redis.dbsize()).toBe(0);
-    // A change also sets the defaults, so that Redis can be configured before the first gateway starts.
-    expect((await run('policy', 'set', '--strikes', '61')).code).toBe(0);
-    expect(await run('plans', 'list')).toMatchObject({ code: 0, stderr: '' });
-    // No defaults while a gateway is running: it still has the lost limits.
-    await server.redis.flushall();
-    await server.redis.hset(redisKeys.processStatuses, 'running', JSON.stringify({ at: Date.now() }));
-    expect((await run('bans', 'lift', 'key_none')).code).toBe(2);
-    expect(await server.redis.keys('*')).toEqual([redisKeys.processStatuses]);
-  });
 });

@@ -68,20 +68,6 @@ describe('a production installation', () => {
       expect(names(Object.keys(lockFile.packages)).filter((other) => other === name)).toEqual([name]);
   });
 
-  test.each([
-    [
-      'gateway',
-      'REDIS_URL is not set, and the embedded Redis is not installed: set REDIS_URL, or install redis-server',
-    ],
-    [
-      'pets-service',
-      'DATABASE_URL is not set, and the embedded PostgreSQL is not installed: set DATABASE_URL',
-    ],
-  ])('%s says which setting it needs', async (name, message) => {
-    const { code, stderr } = await runProgram([script(`${name}/server.ts`)], env({ PATH: '' }));
-    expect({ code, stderr }).toEqual({ code: 1, stderr: `${name}: ${message}\n` });
-  });
-
   test(
     'migrates the database, issues a key and serves requests',
     { tags: ['redis-server', 'postgresql'], timeout: 120_000 },

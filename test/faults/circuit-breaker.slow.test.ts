@@ -1,5 +1,3 @@
-import { connect } from 'node:net';
-import { Readable } from 'node:stream';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { postJson, send } from '../support/http/http.ts';
 import { startGatewayKit } from '../support/kits/gateway-kit.ts';
@@ -107,29 +105,6 @@ describe('the circuit breaker', () => {
     }
     expect(kit.upstream.seen).toHaveLength(20);
     expect(await state()).toBe('ready');
-  });
-
-  test('does not open when clients disconnect or send too much or too little', async () => {
-    kit.upstream.response = () => {};
-    for (let index = 0; index < 10; index += 1) {
-      const before = kit.upstream.seen.length;
-      const socket = connect(kit.gateway.port, '127.0.0.1');
-      socket.write(`GET /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n\r\n`);
-      await expect.poll(() => kit.upstream.seen.length - before).toBeGreaterThan(0);
-      // A client that only closes is served for another second, which is longer than the timeout here.
-      socket.resetAndDestroy();
-    }
-    const megabytes = Buffer.alloc(2_000_000, ' ');
-    for (let index = 0; index < 10; index += 1) {
-      const body = Readable.from([megabytes.subarray(0, 1_000_000), megabytes.subarray(1_000_000)]);
-      expect((await send(pets, { method: 'POST', key, body })).status).toBe(413);
-      const incomplete = connect(kit.gateway.port, '127.0.0.1');
-      incomplete.write(`POST /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n`);
-      incomplete.end('Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{');
-    }
-    kit.upstream.response = respondWithPets;
-    expect(await getPets()).toBe(200);
-    expect(upstreamLogMessages(output())).toEqual([]);
   });
 
   test('treats an upstream without /readyz as ready', async () => {

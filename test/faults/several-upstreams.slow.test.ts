@@ -1,8 +1,6 @@
-import { createServer, type AddressInfo } from 'node:net';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { freePort } from '../support/http/free-port.ts';
 import { postJson, send } from '../support/http/http.ts';
-import { listen } from '../support/http/listening.ts';
 import { startGatewayKit } from '../support/kits/gateway-kit.ts';
 import { startGateway } from '../support/kits/service.ts';
 import { shared } from '../support/kits/shared.ts';
@@ -126,23 +124,6 @@ describe('the availability of upstreams', () => {
       expect((await postJson(`${gateway.url}/v1/pets`, key, {})).status).toBe(200);
     await gateway[Symbol.asyncDispose]();
     await recovered[Symbol.asyncDispose]();
-  });
-
-  test('an upstream that never responds is ejected while another is ready, and so is one that exits after draining', async () => {
-    const [ready, draining] = [await startUpstream(), await startUpstream()];
-    draining.readiness = (res) => res.writeHead(503).end();
-    const silent = createServer(() => {});
-    await listen(silent);
-    const silentUrl = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
-    const urls = [ready.url, draining.url, silentUrl].join(',');
-    await using gateway = await startGateway({ REDIS_URL: kit.server.url, PETS_SERVICE_URL: urls });
-    await expect
-      .poll(() => upstreamStates(gateway))
-      .toEqual({ [ready.url]: 'ready', [draining.url]: 'not_ready', [silentUrl]: 'down' });
-    await draining[Symbol.asyncDispose]();
-    await expect.poll(async () => (await upstreamStates(gateway))[draining.url]).toBe('down');
-    await ready[Symbol.asyncDispose]();
-    silent.close();
   });
 
   test('an upstream at an IPv6 address gets requests', { tags: ['ipv6'] }, async () => {

@@ -135,22 +135,4 @@ describe('starting several workers', { tags: ['redis-server'] }, () => {
     // The private Redis has stopped: its lock and its address are removed.
     expect(readEmbeddedRedisUrl(directory.path)).toBeUndefined();
   });
-
-  test('retries with growing delays while a worker cannot be replaced', async () => {
-    await using kit = await startGatewayKit({ ...threeWorkers, NODE_OPTIONS: failWorkersAbove(3) });
-    const { key } = await kit.issue({ plan: 'business' });
-    const [killedPid] = await waitForWorkers(kit.gateway, workers);
-    process.kill(killedPid, 'SIGKILL');
-    const failures = () => kit.gateway.output().match(/"end":"exit code 7"/g)?.length ?? 0;
-    await expect.poll(failures).toBeGreaterThanOrEqual(4);
-    await sleep(3000);
-    // Without growing delays there would be one every 100 ms.
-    expect(failures()).toBeLessThan(10);
-    // The other workers keep serving, and the gateway stays ready.
-    const { json, status } = await send(`${kit.gateway.adminUrl}/readyz`);
-    expect({ json, status }).toMatchObject({ status: 200, json: { workers: { ready: 2, wanted: 3 } } });
-    for (let index = 0; index < 4; index += 1)
-      expect((await send(`${kit.gateway.url}/v1/pets`, { key })).status).toBe(200);
-    expect(await kit.gateway.stop()).toBe(0);
-  });
 });

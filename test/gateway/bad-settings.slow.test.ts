@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { RedisClient } from '../../gateway/platform/redis/redis-client.ts';
-import { redisKeys, type CustomerId } from '../../gateway/platform/redis/redis-keys.ts';
+import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { send } from '../support/http/http.ts';
 import { startGatewayKit } from '../support/kits/gateway-kit.ts';
 import { runOps, type Service } from '../support/kits/service.ts';
@@ -18,11 +18,6 @@ describe('invalid values in Redis', () => {
 
   const policyOf = async (key: string) =>
     (await send(`${gateway.url}/v1/pets`, { key })).header('RateLimit-Policy');
-  /** Changes the record of a customer as an operator does with redis-cli. */
-  async function edit(customerId: CustomerId, fields: Record<string, string | number>): Promise<void> {
-    if (Object.keys(fields).length > 0) await redis.hset(redisKeys.customer(customerId), fields);
-    await redis.hincrby(redisKeys.customer(customerId), 'rev', 1);
-  }
   const metric = async (key: string) =>
     new RegExp(`gateway_bad_settings{key="${key}"} (\\d+)`).exec(
       (await send(`${gateway.adminUrl}/metrics`)).text,
@@ -72,17 +67,6 @@ describe('invalid values in Redis', () => {
       expect(await redis.hget(redisKeys.plan('anonymous'), 'minute')).toBe('60');
     },
   );
-
-  test('a record on an unknown plan gets 503 until the plan exists', async () => {
-    const { key, customerId } = await kit.issue();
-    await edit(customerId, { plan: 'platinum' });
-    const response = await send(`${gateway.url}/v1/pets`, { key });
-    expect(response.status).toBe(503);
-    expect(response.json).toMatchObject({ code: 'service_unavailable' });
-    expect(response.header('X-RateLimit-Limit')).toBe('60');
-    await redis.hset(redisKeys.plan('platinum'), { minute: 9, day: 99 });
-    await expect.poll(() => policyOf(key), { timeout: 2000 }).toBe('"minute";q=9;w=60, "day";q=99;w=86400');
-  });
 
   test('a value of the wrong type is an error for its customer, and for no other one', async () => {
     const [one, other] = [await kit.issue(), await kit.issue()];

@@ -1,17 +1,12 @@
 import { hash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { generateApiKey, hashApiKey } from '../../gateway/keys/api-key-format.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { loadScript } from '../../gateway/platform/redis/scripts.ts';
-import { imageCommand } from '../support/containers/dockerfile.ts';
 import { postJson, send } from '../support/http/http.ts';
 import { startGatewayKit } from '../support/kits/gateway-kit.ts';
-import { enterPortal } from '../support/kits/portal-kit.ts';
-import { startGateway } from '../support/kits/service.ts';
 import { shared } from '../support/kits/shared.ts';
-import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { monitorRedis, type MonitoredCommand } from '../support/stores/redis-monitor.ts';
 
 /*
@@ -65,24 +60,6 @@ describe('the cost of a request', { tags: ['redis-server'] }, () => {
   async function repeat(times: number, request: () => Promise<{ status: number }>, status: number) {
     for (let index = 0; index < times; index += 1) expect((await request()).status).toBe(status);
   }
-
-  test('of an address over its limit, the portal looks up no session among several cookies', async () => {
-    const name = `portal-session-${new URL(kit.gateway.url).port}`;
-    const cookies = Array.from({ length: 20 }, (_, index) => `${name}=${String(index).padStart(43, 'x')}`);
-    const enter = (Cookie: string) =>
-      send(`${kit.gateway.url}/portal/api/session`, {
-        headers: { Cookie, 'X-Forwarded-For': '198.51.100.20' },
-      });
-    await expect.poll(async () => (await enter('')).status).toBe(429);
-    const commands = await countCommands(['gw:portal:session:'], () =>
-      repeat(3, () => enter(cookies.join('; ')), 429),
-    );
-    expect(commands).toEqual({});
-    // That of somebody behind the same address is found all the same.
-    const { customerId } = await issue();
-    const { cookie } = await enterPortal(kit.gateway.url, kit.redis, customerId);
-    expect((await enter(cookie)).status).toBe(200);
-  });
 
   // The one gateway that delivers events sends three a second for that, the others one.
   test('an idle gateway sends at most ten commands in each half second', async () => {
@@ -166,17 +143,6 @@ describe('the cost of a request', { tags: ['redis-server'] }, () => {
     expect(counts['get']).toBeLessThanOrEqual(seconds + 1);
   });
 
-  test('a valid key is served behind an address over its limit, whether it is known or not', async () => {
-    const { key } = await issue();
-    const headers = { 'x-forwarded-for': '198.51.100.4' };
-    const get = (options: { key?: string }) => send(`${kit.gateway.url}/v1/pets`, { ...options, headers });
-    await expect.poll(async () => (await get({})).status, { interval: 0, timeout: 10_000 }).toBe(429);
-    for (let index = 0; index < 3; index += 1) {
-      expect((await get({})).status).toBe(429);
-      expect((await get({ key })).status).toBe(200);
-    }
-  });
-
   /** Bytes of V8's old space, where objects are that outlive two collections. */
   async function oldSpace(): Promise<number> {
     const { text } = await send(`${kit.gateway.adminUrl}/metrics`);
@@ -229,24 +195,3 @@ describe('the cost of a request', { tags: ['redis-server'] }, () => {
     },
   );
 });
-
-// The embedded Redis is part of the gateway's process, and fills its old space.
-const onServer = { tags: ['redis-server'] };
-test(
-  'with the flags of its image, V8 does not collect the old space when the gateway starts',
-  onServer,
-  async () => {
-    const [, ...options] = await imageCommand(
-      fileURLToPath(new URL('../../gateway/Dockerfile', import.meta.url)),
-    );
-    await using directory = await temporaryDirectory();
-    const env = { DATA_DIR: directory.path, PETS_SERVICE_URL: 'http://127.0.0.1:9' };
-    const collections = async (flags: readonly string[]) => {
-      await using gateway = await startGateway(env, { flags: ['--trace-gc', ...flags] });
-      return gateway.output().match(/Mark-Compact/g)?.length ?? 0;
-    };
-    expect(await collections(options.slice(0, -1))).toBe(0);
-    // V8 by itself does at 20 MB, and under load every few seconds.
-    expect(await collections([])).toBeGreaterThan(0);
-  },
-);

@@ -35,17 +35,6 @@ describe('shadow limits of a plan', { tags: ['redis-server'] }, () => {
     expect((await refusals('shadowed')).toSorted()).toEqual(['day 0', 'minute 2']);
   });
 
-  test('are refused for a window that the plan does not limit', async () => {
-    const limits = { minute: 10, day: 100, shadowHour: 5 };
-    await expect(setPlan(session(), 'lacking', limits, true)).rejects.toThrow(
-      'lacking has shadowHour and no hour limit: a shadow limit needs a limit of its window',
-    );
-    await setPlan(session(), 'lacking', { ...limits, hour: 50 }, true);
-    await expect(setPlan(session(), 'lacking', { hour: null }, false)).rejects.toThrow('has shadowHour');
-    await setPlan(session(), 'lacking', { hour: null, shadowHour: null }, false);
-    expect(await fleet.redis.hgetall(redisKeys.plan('lacking'))).toEqual({ minute: '10', day: '100' });
-  });
-
   test('keep the last valid value if they were edited into an invalid one', async () => {
     await setPlan(session(), 'edited', { minute: 10, day: 100, shadowMinute: 1 }, true);
     const { key } = await fleet.issue({ plan: 'edited' });
