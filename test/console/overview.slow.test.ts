@@ -8,8 +8,6 @@ import { startConsole, type ConsoleKit } from '../support/kits/console-kit.ts';
 import { startGateway } from '../support/kits/service.ts';
 import { shared } from '../support/kits/shared.ts';
 
-const iso = (ms: number) => new Date(ms).toISOString();
-
 describe('the overview', { tags: ['chromium'], timeout: 120_000 }, () => {
   let key: string;
   let customerId: string;
@@ -86,20 +84,6 @@ describe('the overview', { tags: ['chromium'], timeout: 120_000 }, () => {
     );
     await kit.kit.redis.hset(redisKeys.plan('pro'), 'day', '10000');
     await page.getByText('All is well.').waitFor({ timeout: 10_000 });
-  });
-
-  test('has what the record has of the last 24 hours, in one chart', async () => {
-    const minute = Math.floor(Date.now() / 60_000) - 50;
-    await kit.kit.redis.hset(redisKeys.traffic(minute), { '2xx:business': 300, 'ms:5': 300 });
-    // A gateway whose console nobody has opened yet.
-    await using other = await startGateway(kit.kit.env);
-    const { page } = await kit.open('/console', { role: 'viewer', adminUrl: other.adminUrl });
-    const chart = page.getByRole('figure');
-    await chart.getByRole('button', { name: 'Show as table' }).click();
-    const row = page
-      .getByRole('row')
-      .filter({ has: page.locator(`time[datetime="${iso(minute * 60_000)}"]`) });
-    expect(await row.getByRole('cell').first().innerText()).toBe('5');
   });
 
   test('says to somebody with an empty fleet what to do, and has a chart once it is done', async () => {

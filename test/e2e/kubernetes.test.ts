@@ -100,13 +100,6 @@ describe('the manifests', { tags: ['kubectl'] }, () => {
 
   test('have no field that their kinds do not have', { timeout: 120_000 }, async () => {
     expect(await findUnknownFields(overlays.flatMap(objectsOf))).toEqual([]);
-    const misspelt = structuredClone(workloadOf('gateway/deploy/kubernetes/one-zone'));
-    Object.assign(misspelt.spec.template.spec, { terminationGracePeriod: 50 });
-    expect((await findUnknownFields([misspelt])).join()).toContain(
-      '\'"terminationGracePeriod"\' does not exist',
-    );
-    Object.assign(misspelt.spec.template.spec, { terminationGracePeriodSeconds: 'long' });
-    await expect(assertSchema(misspelt)).rejects.toThrow('terminationGracePeriodSeconds must be integer');
   });
 
   test('of the gateway can have a services file in a ConfigMap, whose change replaces the pods', async () => {
@@ -249,29 +242,6 @@ describe.each(perService)('$overlay', { tags: ['kubectl'] }, ({ name, loadConfig
     expect(labels).toMatchObject(spec.podSelector.matchLabels);
     for (const { ports: allowed } of spec.ingress ?? [])
       for (const { port } of allowed) expect(listens.has(String(port))).toBe(true);
-  });
-
-  test('is scaled, disrupted and monitored as one', () => {
-    const objects = objectsOf(overlay);
-    const workload = workloadOf(overlay);
-    const scaler = find(objects, 'HorizontalPodAutoscaler');
-    expect(scaler.spec.scaleTargetRef).toMatchObject({ kind: 'Deployment', name: workload.metadata.name });
-    // Each apply would set the replicas back.
-    expect(workload.spec.replicas).toBeUndefined();
-    const budget = find(objects, 'PodDisruptionBudget');
-    expect(workload.spec.template.metadata.labels).toMatchObject(budget.spec.selector.matchLabels);
-    expect(scaler.spec.minReplicas).toBeGreaterThan(budget.spec.maxUnavailable);
-    const monitor = find(objects, 'ServiceMonitor');
-    const scraped = objects.filter(
-      ({ kind, metadata }) =>
-        kind === 'Service' &&
-        Object.entries(monitor.spec.selector.matchLabels).every(
-          ([label, value]) => metadata.labels?.[label] === value,
-        ),
-    );
-    expect(scraped.flatMap(({ spec }) => spec.ports.map((port) => port.name))).toEqual(
-      monitor.spec.endpoints.map(({ port }) => port),
-    );
   });
 });
 

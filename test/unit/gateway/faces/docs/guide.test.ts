@@ -63,14 +63,3 @@ test('every code of the gateway and of the services is explained, each once, als
   ]);
   expect(guide).toContain('Your van is full.');
 });
-
-test('only pages that have a text exist and are linked', () => {
-  const find = docsOf();
-  const links = Array.from(
-    (find('/docs') ?? '').matchAll(/<li>\s*<a href="([^"#]+)"/g),
-    ([, address]) => address,
-  );
-  expect(links).toEqual(['/docs', '/docs/reference']);
-  expect(find('/docs/clients')).toBeUndefined();
-  expect(find('/docs/changelog')).toBeUndefined();
-});

@@ -58,10 +58,3 @@ test('an Idempotency-Key is another one each time that a sample runs', () => {
 test('an apostrophe does not end the argument of the shell', () => {
   expect(codeIn('curl', { name: "O'Hara" })).toContain(String.raw`--data '{"name":"O'\''Hara"}'`);
 });
-
-test('the words of JSON become those of Python, outside of strings', () => {
-  const code = codeIn('Python', { a: null, b: true, c: 'null and true' });
-  expect(code).toContain('"a": None');
-  expect(code).toContain('"b": True');
-  expect(code).toContain('"c": "null and true"');
-});
