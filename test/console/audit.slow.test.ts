@@ -1,6 +1,5 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
-import { auditGroups } from '../../gateway/control/registry.ts';
 import { createAuditLog } from '../../gateway/platform/redis/record-change.ts';
 import { expectAccessible } from '../support/checks/console-page.ts';
 import { startConsole } from '../support/kits/console-kit.ts';
@@ -26,28 +25,6 @@ describe('the page of the audit log', { tags: ['chromium'], timeout: 120_000 }, 
     expect(await change.isVisible()).toBe(true);
     await expectAccessible(page, 'audit');
     expect(await page.getByRole('link', { name: 'key_1' }).getAttribute('href')).toBe('/console/keys/key_1');
-  });
-
-  test('the filter is in the address: back, reload and a shared link keep it', async () => {
-    await record('Grace', 'plans.set', 'gold', null, { minute: 1 });
-    await record('Linus', 'plans.set', 'silver', null, { minute: 1 });
-    const { page } = await started.open('/console/audit');
-    const offered = page.getByLabel('What').locator('option');
-    const values = () => offered.evaluateAll((all) => all.map((each) => each.getAttribute('value')));
-    await expect.poll(async () => new Set(await values())).toEqual(new Set(['', ...auditGroups]));
-    await page.getByLabel('Who').fill('grace');
-    await page.getByLabel('What').selectOption('Plans');
-    // With the keyboard alone.
-    await page.getByLabel('Who').press('Enter');
-    await expect.poll(() => page.url()).toContain('who=grace');
-    await expect.poll(() => rows(page).count()).toBe(2);
-    expect(await firstRow(page)).toContain('gold');
-    await page.reload();
-    await expect.poll(() => firstRow(page)).toContain('gold');
-    expect(await page.getByLabel('Who').inputValue()).toBe('grace');
-    await page.goBack();
-    await expect.poll(() => page.url()).not.toContain('who=');
-    await expect.poll(() => rows(page).count()).toBeGreaterThan(3);
   });
 
   test('new entries appear at the top by themselves', async () => {

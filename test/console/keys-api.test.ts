@@ -281,20 +281,6 @@ describe('the API of keys', () => {
       expect(all).toEqual(expect.arrayContaining(keys.map(({ id }) => id)));
     });
 
-    test('keys that were created in the same millisecond are neither lost nor repeated', async () => {
-      const keys = [];
-      for (let count = 0; count < 7; count += 1) keys.push(await kit.issue({ name: 'tied' }));
-      const ids = keys.map(({ id }) => id);
-      await kit.redis.zadd(redisKeys.apiKeysByCreation, ...ids.flatMap((id) => [4_000_000_000_000, id]));
-      const found = [];
-      for (let next = ''; found.length < 7;) {
-        const { body } = await api('GET', `/keys?limit=2${next}`);
-        found.push(...body.items.slice(0, 7 - found.length).map(({ id }: { id: string }) => id));
-        next = `&after=${body.next}`;
-      }
-      expect(new Set(found)).toEqual(new Set(ids));
-    });
-
     test('by id, hint, SHA-256, plan, state, expiry and time of the last use', async () => {
       await kit.redis.hset(redisKeys.plan('odd'), { minute: 5, day: 50 });
       const key = await kit.issue({

@@ -1,5 +1,5 @@
 import { connect, createServer, type Socket } from 'node:net';
-import { beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { listen } from '../support/http/listening.ts';
 import { startOpsKit } from '../support/kits/ops-kit.ts';
@@ -53,14 +53,6 @@ describe('operating a running gateway', () => {
         String.raw`^id,name,plan,requests,refused,state\n(?:cus_.*\n)*${first.customerId},Two keys,pro,12,4,active\n`,
       ),
     );
-  });
-
-  describe('bans', () => {
-    // Of the tests before, whose bans may go on.
-    beforeEach(async () => {
-      const bans = await kit.json<{ id: string }[]>('bans', 'list');
-      for (const { id } of bans) await kit.json('bans', 'lift', id);
-    });
   });
 
   describe('the audit log', () => {

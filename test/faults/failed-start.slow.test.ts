@@ -129,5 +129,3 @@ test.each<[Name, string]>([
   expect(line).toMatch(new RegExp(`^${setting}: ${file} can't be .*ENOENT`));
   expect(existsSync(DATA_DIR)).toBe(false);
 });
-
-describe('a limit of open files that leaves too few for clients', { tags: ['linux'] }, () => {});

@@ -151,27 +151,6 @@ describe('the page of the portal', { tags: ['chromium', 'redis-server'], timeout
     await page.getByRole('row', { name: /^Second/, includeHidden: true }).waitFor();
   });
 
-  test('asks before a link ends the session of another customer', async () => {
-    const [own, foreign] = [await kit.issue({ name: 'Own' }), await kit.issue({ name: 'Foreign' })];
-    const { page } = await browser.open(await link(own.customerId));
-    const heading = (name: string) => page.getByRole('heading', { name, exact: true });
-    await heading('Own').waitFor();
-    const follow = async (answer: 'accept' | 'dismiss') => {
-      const asked = page.waitForEvent('dialog');
-      const url = await link(foreign.customerId);
-      const followed = page.goto(url);
-      const dialog = await asked;
-      expect(dialog.message()).toContain('You are signed in for Own, and the link is for Foreign.');
-      await dialog[answer]();
-      await followed;
-    };
-    await follow('dismiss');
-    await page.getByText('The link was not used: you are signed in already.').waitFor();
-    await heading('Own').waitFor();
-    await follow('accept');
-    await heading('Foreign').waitFor();
-  });
-
   test('shows a suspended customer everything, without a button that changes anything', async () => {
     const { customerId, keyHash } = await kit.issue({ name: 'Stopped' });
     await kit.redis.set(redisKeys.ban({ customerId, keyHash }), 'test', 'PX', 600_000);
