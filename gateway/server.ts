@@ -3,8 +3,7 @@ import { runService, type Start } from '#runtime/lifecycle.ts';
 import { choosePort, listen } from '#runtime/listen.ts';
 import { createLog, createRequestLog, logConsoleLines } from '#runtime/log.ts';
 import { startEvents } from './control/webhooks/start-events.ts';
-import { provideConsoleCode } from './deploy/demo/demo-console-code.ts';
-import { provideDemoKey } from './deploy/demo/demo-key.ts';
+import { provideConsoleCode, provideDemoKey } from './deploy/demo/demo-access.ts';
 import { createConsole } from './faces/console/console.ts';
 import { settings } from './platform/config/config.ts';
 import {

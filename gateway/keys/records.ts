@@ -181,6 +181,11 @@ export function apiKeyState(
   return suspendedAt === undefined ? 'active' : 'suspended';
 }
 
+/** Scopes that a key lacks. @param scopes of a key; undefined for all */
+export function missingScopes(needed: readonly string[], scopes: readonly string[] | undefined): string[] {
+  return scopes === undefined ? [] : needed.filter((scope) => !scopes.includes(scope));
+}
+
 /** Formats the key's own part as fields of its hash. */
 export const formatApiKeyRecord = (record: ApiKeyRecord) => formatRecord(keySchema.keyof().options, record);
 

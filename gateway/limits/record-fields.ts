@@ -114,8 +114,3 @@ export function textIn(record: object, name: string): string {
 
 /** A scope as RFC 6749 section 3.3 allows it, of characters that need no quotes in a header, a list or a shell. */
 export const scopePattern = /^[A-Za-z0-9][\w:.-]{0,63}$/;
-
-/** @param scopes of a key; undefined for all */
-export function missingScopes(needed: readonly string[], scopes: readonly string[] | undefined): string[] {
-  return scopes === undefined ? [] : needed.filter((scope) => !scopes.includes(scope));
-}

@@ -2,7 +2,6 @@ import type { KeyObject } from 'node:crypto';
 import { createDrain } from '#runtime/lifecycle.ts';
 import { listen } from '#runtime/listen.ts';
 import type { LogRequest } from '#runtime/log.ts';
-import type { TracingSettings } from '#runtime/tracing-settings.ts';
 import type { Logger } from 'pino';
 import { createGateway, type NeighbourParts } from '../app.ts';
 import type { Health, Service } from '../control/status/service.ts';
@@ -10,6 +9,7 @@ import { loadDocs, serveDocs } from '../faces/docs/docs.ts';
 import { createPortal } from '../faces/portal/portal.ts';
 import { defaultPlans } from '../limits/limits.ts';
 import { publicEndpoint } from '../platform/config/endpoints.ts';
+import type { TracingSettings } from '../platform/config/env-schemas.ts';
 import type { InstanceConfig } from '../platform/config/instance-config.ts';
 import { createConnectionReport } from '../platform/http/connection-limits.ts';
 import { createHttpServer } from '../platform/http/http-server.ts';
@@ -25,7 +25,7 @@ import { createRedisState } from './redis-state.ts';
 /** Maximum time that the start waits for Redis before it goes on without. */
 const redisTimeoutMs = 2000;
 
-const now = () => Date.now();
+const { now } = Date;
 
 interface InstanceDependencies {
   config: InstanceConfig;

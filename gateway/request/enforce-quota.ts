@@ -3,8 +3,8 @@ import { LRUCache } from 'lru-cache';
 import { GatewayError } from '../errors.ts';
 import type { ApiKeyCache, Caller } from '../keys/api-key-cache.ts';
 import { withRereadRecord } from '../keys/current-record.ts';
+import { missingScopes } from '../keys/records.ts';
 import { windowOverShadow, type Limits } from '../limits/limits.ts';
-import { missingScopes } from '../limits/record-fields.ts';
 import {
   windowNames,
   windowOf,

@@ -2,12 +2,12 @@ import type { IncomingMessage } from 'node:http';
 import { PassThrough, type Readable } from 'node:stream';
 import type { RequestHandler } from 'express';
 import { GatewayError } from '../errors.ts';
+import { defaultMaxBodyBytes } from '../platform/config/service-config.ts';
 import { createSlots } from '../platform/http/connection-limits.ts';
 import {
   assertSmallBody,
   assertWellFormed,
   awaitsContinue,
-  defaultMaxBodyBytes,
   hasBody,
   isSafe,
   onRequestError,

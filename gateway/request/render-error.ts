@@ -1,8 +1,9 @@
 import type { ErrorRequestHandler, Request, Response } from 'express';
 import type { Logger } from 'pino';
 import { GatewayError, toGatewayError } from '../errors.ts';
+import { defaultMaxBodyBytes } from '../platform/config/service-config.ts';
 import type { PublicAddress } from '../platform/http/addresses.ts';
-import { awaitsContinue, defaultMaxBodyBytes, hasBody } from '../platform/http/request.ts';
+import { awaitsContinue, hasBody } from '../platform/http/request.ts';
 import { beginJson, endOnceRead, helpLink, ResponseHeaders, sendJson } from '../platform/http/response.ts';
 import type { AddressLimit } from '../quota/address-limit.ts';
 import { addressLimitHeaders } from '../quota/rate-limit-headers.ts';

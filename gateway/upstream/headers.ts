@@ -11,24 +11,11 @@ import type { ResponseHeaders } from '../platform/http/response.ts';
  * behind the gateway that the gateway has not checked, as X-HTTP-Method-Override, X-Original-URL, Cookie and the
  * client-address headers of others do.
  */
-const forwarded = [
-  'accept',
-  'accept-encoding',
-  'accept-language',
-  'content-encoding',
-  'content-language',
-  'content-length',
-  'content-type',
-  'idempotency-key',
-  'if-match',
-  'if-modified-since',
-  'if-none-match',
-  'if-range',
-  'if-unmodified-since',
-  'prefer',
-  'range',
-  'user-agent',
-];
+const forwarded = words(`
+  accept accept-encoding accept-language content-encoding content-language content-length content-type
+  if-match if-modified-since if-none-match if-range if-unmodified-since range
+  idempotency-key prefer user-agent
+`);
 
 /** A client's trace context (W3C) is never continued, also not by a service behind a gateway that exports no traces. */
 const forwardedOfClient = new Set(forwarded);
@@ -173,38 +160,13 @@ export const ownResponseHeaders = [
 /** The gateway's own, those of a connection, and those that command a browser or a proxy before the gateway. */
 const reservedResponses = new Set([
   ...ownResponseHeaders.map((name) => name.toLowerCase()),
-  'x-ratelimit-window',
-  'x-ratelimit-ban-after',
-  'www-authenticate',
-  'date',
-  'server',
-  'x-powered-by',
-  'via',
-  'strict-transport-security',
-  'connection',
-  'keep-alive',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-  'set-cookie',
-  'set-cookie2',
-  'alt-svc',
-  'clear-site-data',
-  'refresh',
-  'service-worker-allowed',
-  'nel',
-  'report-to',
-  'reporting-endpoints',
-  'content-security-policy-report-only',
-  'age',
-  'expires',
-  'pragma',
-  'cdn-cache-control',
-  'surrogate-control',
-  'x-sendfile',
-  'x-lighttpd-send-file',
-  'x-reproxy-url',
+  ...words(`
+    x-ratelimit-window x-ratelimit-ban-after www-authenticate date server x-powered-by via
+    connection keep-alive te trailer transfer-encoding upgrade
+    strict-transport-security content-security-policy-report-only set-cookie set-cookie2 alt-svc clear-site-data refresh
+    service-worker-allowed nel report-to reporting-endpoints
+    age expires pragma cdn-cache-control surrogate-control x-sendfile x-lighttpd-send-file x-reproxy-url
+  `),
 ]);
 
 /** Whether a service cannot send this header to a client, whatever it describes. */
@@ -217,41 +179,22 @@ function isReservedInResponse(name: string): boolean {
  * Those that the gateway sets, those of a connection, and those that a server behind the gateway may take for the method or
  * the path, which the gateway has not checked then.
  */
-const reservedRequests = new Set([
-  'authorization',
-  'cookie',
-  'host',
-  'x-request-id',
-  'forwarded',
-  'x-real-ip',
-  'x-forwarded',
-  'x-client-ip',
-  'x-cluster-client-ip',
-  'true-client-ip',
-  'cf-connecting-ip',
-  'fastly-client-ip',
-  'expect',
-  'connection',
-  'keep-alive',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-  'http2-settings',
-  'content-length',
-  'x-http-method',
-  'x-http-method-override',
-  'x-method-override',
-  'x-original-url',
-  'x-rewrite-url',
-  'traceparent',
-  'tracestate',
-  'baggage',
-]);
+const reservedRequests = new Set(
+  words(`
+    authorization cookie host x-request-id traceparent tracestate baggage
+    forwarded x-real-ip x-forwarded x-client-ip x-cluster-client-ip true-client-ip cf-connecting-ip fastly-client-ip
+    connection keep-alive te trailer transfer-encoding upgrade http2-settings expect content-length
+    x-http-method x-http-method-override x-method-override x-original-url x-rewrite-url
+  `),
+);
 
 /** Whether a client cannot send this header to a service, whatever that describes. */
 export function isReservedInRequest(name: string): boolean {
   const lower = name.toLowerCase();
   // Many servers read an underscore as a dash.
   return reservedRequests.has(lower) || lower.includes('_') || /^(?:proxy-|x-forwarded-)/.test(lower);
+}
+
+function words(text: string): string[] {
+  return text.trim().split(/\s+/);
 }

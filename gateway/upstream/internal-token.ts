@@ -89,8 +89,11 @@ function signToken(
   return jwt.sign({ iat, ...(plan && { plan }), ...(key && { key }) }, privateKey, options);
 }
 
-/** Both services compute it, so no key id has to be configured. */
-export const keyId = (privateKey: KeyObject) => publicKeyId(createPublicKey(privateKey));
+/** JWK thumbprint of the key (RFC 7638). Both services compute it, so no key id has to be configured. */
+export function keyId(privateKey: KeyObject): string {
+  const { crv, kty, x, y } = createPublicKey(privateKey).export({ format: 'jwk' });
+  return hash('sha256', JSON.stringify({ crv, kty, x, y }), 'base64url');
+}
 
 /**
  * Loads the private key that signs internal tokens: from the given file, or else the data directory's own pair, which is
@@ -167,10 +170,4 @@ export function readPrivateKey(setting: string, path: string): KeyObject {
   throw new Error(
     `${setting}: the private key in ${path} is not an EC key on the curve P-256, which ES256 needs`,
   );
-}
-
-/** JWK thumbprint of the key (RFC 7638). The pets service computes it, too, so no key id has to be configured. */
-function publicKeyId(publicKey: KeyObject): string {
-  const { crv, kty, x, y } = publicKey.export({ format: 'jwk' });
-  return hash('sha256', JSON.stringify({ crv, kty, x, y }), 'base64url');
 }

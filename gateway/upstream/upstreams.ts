@@ -199,9 +199,8 @@ export type TargetState = 'unknown' | 'ready' | 'not_ready' | 'down';
 
 /** One instance of the service behind the gateway, and what is known of it. */
 export interface Target {
-  /** Such as http://127.0.0.1:3001. Its parts below are what http-proxy-middleware expects of a target. */
+  /** Such as http://127.0.0.1:3001. */
   readonly origin: string;
-  readonly protocol: string;
   readonly hostname: string;
   readonly port: string;
   state: TargetState;
@@ -232,10 +231,9 @@ export interface Target {
 }
 
 function createTarget(url: string): Target {
-  const { origin, protocol, hostname, port } = new URL(url);
+  const { origin, hostname, port } = new URL(url);
   return {
     origin,
-    protocol,
     hostname,
     port,
     state: 'unknown',

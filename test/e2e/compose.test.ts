@@ -16,7 +16,7 @@ const read = (path: string) => readFile(join(root, path), 'utf8');
 const { services, secrets, networks } = composeFile;
 const names = Object.keys(services);
 
-const ofBoth = ['gateway/platform/config/config.ts', 'gateway/platform/runtime/tracing-settings.ts'];
+const ofBoth = ['gateway/platform/config/config.ts', 'gateway/platform/config/env-schemas.ts'];
 
 /** Everything that a service can be told, as its configuration knows it. */
 async function settingsOf(name: string): Promise<string[]> {

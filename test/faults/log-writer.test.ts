@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 
-const writerModule = fileURLToPath(new URL('../../gateway/platform/runtime/log-writer.ts', import.meta.url));
+const writerModule = fileURLToPath(new URL('../../gateway/platform/runtime/log.ts', import.meta.url));
 
 function writerScript(script: string): string {
   return `

@@ -1,6 +1,5 @@
-import type { ApiKeyRecord } from '../../keys/records.ts';
+import { missingScopes, type ApiKeyRecord } from '../../keys/records.ts';
 import { defaultPlans, type Limits } from '../../limits/limits.ts';
-import { missingScopes } from '../../limits/record-fields.ts';
 import { hasWindow, windowNames, windows } from '../../limits/windows.ts';
 import { readProcessStatuses } from '../../platform/redis/process-statuses.ts';
 import type { RedisClient } from '../../platform/redis/redis-client.ts';

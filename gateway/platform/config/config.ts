@@ -11,7 +11,6 @@ import {
   text,
   wholeNumber,
 } from '#runtime/environment.ts';
-import { tracingSettings, tracingVariables } from '#runtime/tracing-settings.ts';
 import { z } from 'zod';
 import {
   adminUrl,
@@ -23,6 +22,8 @@ import {
   publicUrl,
   redisUrl,
   supportUrl,
+  tracingSettings,
+  tracingVariables,
 } from './env-schemas.ts';
 import { defaultMaxBodyBytes, largestBodyBytes } from './service-config.ts';
 

@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { milliseconds } from '#runtime/environment.ts';
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 import { parseRedisUrl, redisUrlExamples } from './redis-url.ts';
@@ -86,9 +87,10 @@ function isNetwork(text: string): boolean {
   return !isMapped || Number(bits) > 96;
 }
 
-export const proxyList = z
-  .string()
-  .transform((text) => text.split(',').map((part) => part.trim()))
+/** Texts, separated by commas. */
+const list = z.string().transform((text) => text.split(',').map((part) => part.trim()));
+
+export const proxyList = list
   .refine(
     (parts) => parts.every(isProxy),
     'is not a list of IP addresses, networks such as 10.0.0.0/8, or loopback, linklocal, uniquelocal',
@@ -96,9 +98,7 @@ export const proxyList = z
   .default([]);
 
 /** Addresses and networks, separated by commas. */
-export const networkList = z
-  .string()
-  .transform((text) => text.split(',').map((part) => part.trim()))
+export const networkList = list
   .refine(
     (parts) => parts.every((part) => isIP(part) !== 0 || isNetwork(part)),
     'is not a list of IP addresses and networks such as 10.0.0.0/8',
@@ -106,9 +106,8 @@ export const networkList = z
   .default([]);
 
 /** Host names, separated by commas, without ports. */
-export const hostNameList = z
-  .string()
-  .transform((text) => text.split(',').map((part) => part.trim().toLowerCase()))
+export const hostNameList = list
+  .transform((parts) => parts.map((part) => part.toLowerCase()))
   .refine(
     (parts) => parts.every((part) => /^[a-z0-9_]([a-z0-9._-]*[a-z0-9])?$/.test(part)),
     'is not a list of host names without ports, such as gateway,gateway.internal',
@@ -119,3 +118,58 @@ export const hostNameList = z
 export const redisUrl = z.string().refine((text) => parseRedisUrl(text) !== undefined, {
   error: `is not a URL such as ${redisUrlExamples.join(' or ')}`,
 });
+
+/*
+ * The exporter reads OTEL_EXPORTER_OTLP_* itself, and the SDK the name and the attributes of the service. Here is what turns
+ * traces on, and what the SDK is given as options. Not @opentelemetry/sdk-node, which reads all of them, but installs 41 MB
+ * in place of 20.
+ */
+
+const ratio = z
+  .string()
+  .refine((value) => /^(?:[01](?:\.0*)?|0?\.\d+)$/.test(value), { error: 'is not a number from 0 to 1' })
+  .transform(Number);
+
+const collectorUrl = url(['http:', 'https:'], 'http://collector:4318');
+
+const oneOf = <const Names extends readonly string[]>(...names: Names) =>
+  z.enum(names, { error: `is not one of ${names.join(', ')}` });
+
+/** Variables of OpenTelemetry that are read here, for the schema of a service. */
+export const tracingVariables = {
+  OTEL_TRACES_EXPORTER: oneOf('otlp', 'none')
+    .optional()
+    .describe(
+      '`otlp` or `none`; unset: `otlp` if an endpoint is set; `otlp` alone exports to `http://localhost:4318`',
+    ),
+  OTEL_EXPORTER_OTLP_ENDPOINT: collectorUrl
+    .optional()
+    .describe('URL of the collector; `/v1/traces` is added'),
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: collectorUrl.optional().describe('the same as a complete URL'),
+  OTEL_EXPORTER_OTLP_PROTOCOL: oneOf('http/protobuf', 'http/json')
+    .default('http/protobuf')
+    .describe('or `http/json`; gRPC is not supported'),
+  OTEL_TRACES_SAMPLER: oneOf('parentbased_always_on', 'parentbased_traceidratio')
+    .optional()
+    .describe('`parentbased_always_on` (unset) or `parentbased_traceidratio`'),
+  OTEL_TRACES_SAMPLER_ARG: ratio
+    .default(1)
+    .describe('share of the traces that `parentbased_traceidratio` samples, 0 to 1'),
+  OTEL_BSP_SCHEDULE_DELAY: milliseconds().default(5000).describe('milliseconds between two exports'),
+};
+
+/** What of the variables is needed to export traces. */
+export type TracingSettings = NonNullable<ReturnType<typeof tracingSettings>>;
+
+/** @returns undefined if traces are off, as they are without an exporter and an endpoint */
+export function tracingSettings(values: z.infer<z.ZodObject<typeof tracingVariables>>) {
+  const endpoint = values.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? values.OTEL_EXPORTER_OTLP_ENDPOINT;
+  const exporter = values.OTEL_TRACES_EXPORTER ?? (endpoint === undefined ? 'none' : 'otlp');
+  if (exporter === 'none') return undefined;
+  return {
+    protocol: values.OTEL_EXPORTER_OTLP_PROTOCOL,
+    /** Share of new traces that are sampled. */
+    ratio: values.OTEL_TRACES_SAMPLER === 'parentbased_traceidratio' ? values.OTEL_TRACES_SAMPLER_ARG : 1,
+    exportDelayMs: values.OTEL_BSP_SCHEDULE_DELAY,
+  };
+}

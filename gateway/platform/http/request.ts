@@ -23,8 +23,6 @@ export function assertWellFormed(req: IncomingMessage): void {
   }
 }
 
-export { defaultMaxBodyBytes };
-
 /** Whether a body follows the headers (RFC 9112 section 6.3). */
 export function hasBody(req: IncomingMessage): boolean {
   const { 'content-length': length, 'transfer-encoding': encoding } = req.headers;

@@ -12,8 +12,8 @@ import {
 } from '@opentelemetry/sdk-trace';
 import { errorMessage } from '#runtime/error-message.ts';
 import { createLogThrottle } from '#runtime/log-throttle.ts';
-import type { TracingSettings } from '#runtime/tracing-settings.ts';
 import type { Logger } from 'pino';
+import type { TracingSettings } from '../config/env-schemas.ts';
 import { createRequestSpans } from './request-spans.ts';
 
 /** How long the end of the process waits for the collector. */

@@ -1,7 +1,8 @@
+import { fstatSync, write, writeSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { format } from 'node:util';
 import { pino, type Logger, type LoggerOptions } from 'pino';
 import { createLogThrottle } from './log-throttle.ts';
-import { createLogWriter, type LogWriter } from './log-writer.ts';
 
 export interface Log {
   log: Logger;
@@ -93,4 +94,168 @@ export function createRequestLog(log: Logger, writer: LogWriter | undefined): Lo
     const own = JSON.stringify(fields).slice(1, -1);
     writer.write(`{"level":30,"time":${Date.now()},${bindings},${own},"msg":"request"}\n`);
   };
+}
+
+/** Destination of log lines: what pino needs of one, and what a service needs when it stops. */
+interface LogWriter {
+  /** Takes lines that end in a line feed. */
+  write(lines: string): void;
+  /** Writes waiting lines now, as far as the reader keeps up. */
+  writeWaiting(): void;
+  /** Resolves when all lines are written, when they can't be, or when the time is over. */
+  flush(timeoutMs: number): Promise<void>;
+  /** Lines that were dropped since the last report because too many were waiting. */
+  readonly droppedLines: number;
+}
+
+const standardOutput = 1;
+/** PIPE_BUF: a pipe takes this much in one piece, so that lines of several processes do not mix. */
+const batchLength = 4096;
+const flushMs = 20;
+/** Retry delay when the pipe is full (busy), and after a write error such as ENOSPC or EPIPE (failed). */
+const retryMs = { busy: 20, failed: 1000 };
+/** Limit of waiting lines, in UTF-16 units. Lines beyond it are dropped. */
+const maxWaiting = 4 * 1024 * 1024;
+const exitTimeoutMs = 500;
+
+type Progress = 'done' | 'busy' | 'failed';
+
+/**
+ * Writes lines to standard output in batches, since a system call for each line is a large part of a request's cost. A
+ * reader that stalls or a full disk does not stall the service; lines wait until they can be written. Waiting lines are
+ * written when the process exits; SIGKILL loses those of the last 20 ms. A file is written by a thread, since its disk
+ * may be busy for longer than requests should wait.
+ *
+ * Not pino's own destination (sonic-boom): at the exit its flushSync tries again forever after EPIPE or ENOSPC, also with
+ * `retryEAGAIN`, which is asked about EAGAIN only; and it does not write to a pipe without blocking.
+ *
+ * @param onDropped called with the number of dropped lines when lines can be written again
+ */
+function createLogWriter(onDropped?: (lines: number) => void): LogWriter {
+  const batches: string[] = [];
+  /** Bytes of a batch that was written in part. */
+  let rest: Buffer | undefined;
+  let open = '';
+  let waiting = 0;
+  let droppedLines = 0;
+  let timer: NodeJS.Timeout | undefined;
+  const isFile = fstatSync(standardOutput).isFile();
+  /** Whether a thread is writing at the moment. */
+  let writing = false;
+
+  function writeWaiting(): Progress {
+    // What the thread is writing comes first.
+    if (writing) return 'busy';
+    if (open !== '') batches.push(open);
+    open = '';
+    makeNonBlocking();
+    while (rest !== undefined || batches.length > 0) {
+      const batch = rest ?? Buffer.from(batches[0] ?? '');
+      let written: number;
+      try {
+        written = writeSync(standardOutput, batch);
+      } catch (error) {
+        return error instanceof Error && 'code' in error && error.code === 'EAGAIN' ? 'busy' : 'failed';
+      }
+      if (rest === undefined) waiting -= batches.shift()?.length ?? 0;
+      rest = written < batch.length ? batch.subarray(written) : undefined;
+    }
+    reportDrops();
+    return 'done';
+  }
+
+  function writeByThread(): void {
+    const bytes = rest ?? takeAll();
+    rest = undefined;
+    if (bytes.length === 0) return;
+    writing = true;
+    write(standardOutput, bytes, (error, written) => {
+      writing = false;
+      if (written < bytes.length) rest = bytes.subarray(written);
+      if (error !== null) return schedule(retryMs.failed);
+      if (rest !== undefined) return writeByThread();
+      reportDrops();
+      if (waiting > 0) schedule(flushMs);
+    });
+  }
+
+  function takeAll(): Buffer {
+    const text = batches.splice(0).join('') + open;
+    open = '';
+    waiting = 0;
+    return Buffer.from(text);
+  }
+
+  function reportDrops(): void {
+    const lines = droppedLines;
+    // First: the report is a line, too.
+    droppedLines = 0;
+    if (lines > 0) onDropped?.(lines);
+  }
+
+  function onTimer(): void {
+    timer = undefined;
+    if (isFile && !writing) return writeByThread();
+    const progress = writeWaiting();
+    if (progress !== 'done') schedule(retryMs[progress]);
+  }
+
+  function schedule(ms: number): void {
+    timer ??= setTimeout(onTimer, ms).unref();
+  }
+
+  process.once('exit', () => {
+    // A write of the thread ends by itself, since libuv waits for its threads; nobody is told here.
+    writing = false;
+    const deadline = performance.now() + exitTimeoutMs;
+    const clock = new Int32Array(new SharedArrayBuffer(4));
+    while (writeWaiting() === 'busy' && performance.now() < deadline) {
+      Atomics.wait(clock, 0, 0, retryMs.busy);
+    }
+  });
+
+  return {
+    get droppedLines() {
+      return droppedLines;
+    },
+    write(lines) {
+      if (waiting + lines.length > maxWaiting) {
+        droppedLines += 1;
+        return;
+      }
+      waiting += lines.length;
+      if (open.length + lines.length <= batchLength) {
+        open += lines;
+      } else {
+        if (open !== '') batches.push(open);
+        open = lines;
+      }
+      schedule(flushMs);
+    },
+    writeWaiting() {
+      writeWaiting();
+    },
+    async flush(timeoutMs) {
+      const deadline = performance.now() + timeoutMs;
+      while (writeWaiting() === 'busy' && performance.now() < deadline) await sleep(retryMs.busy);
+    },
+  };
+}
+
+interface NativeHandle {
+  _handle: { setBlocking: (blocking: boolean) => void };
+}
+
+/** Undocumented, but Node has no other way to change this flag of a file descriptor. */
+function hasNativeHandle(stream: object): stream is NativeHandle {
+  const handle = '_handle' in stream ? stream._handle : undefined;
+  return typeof handle === 'object' && handle !== null && 'setBlocking' in handle;
+}
+
+/**
+ * Makes a write to a full pipe fail instead of wait. Repeated before each write: all processes that share the pipe share
+ * the flag, and each one resets it when it starts or ends.
+ */
+function makeNonBlocking(): void {
+  if (hasNativeHandle(process.stdout)) process.stdout._handle.setBlocking(false);
 }

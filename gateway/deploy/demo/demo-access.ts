@@ -1,11 +1,16 @@
+import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Logger } from 'pino';
+import { makeConsoleCode } from '../../control/access/console-codes.ts';
+import { osUser } from '../../control/access/os-user.ts';
 import { issueKey } from '../../control/keys/keys.ts';
 import { readKeyOfHash } from '../../control/keys/stored-keys.ts';
 import type { Session } from '../../control/session.ts';
 import { hashApiKey, isWellFormedApiKey } from '../../keys/api-key-format.ts';
 import { apiKeyState } from '../../keys/records.ts';
-import { withDemoRedis, type DemoRedis } from './demo-redis.ts';
+import { createAuditLog } from '../../platform/redis/record-change.ts';
+import { createRedis } from '../../platform/redis/redis-client.ts';
 
 interface DemoKeyDependencies extends Omit<DemoRedis, 'who'> {
   dataDirectory: string;
@@ -42,5 +47,48 @@ function readKey(file: string): string | undefined {
     return isWellFormedApiKey(text) ? text : undefined;
   } catch {
     return undefined;
+  }
+}
+
+/** The code in the link to the console that `npm start` prints. @returns undefined if there can be none; the log says why */
+export async function provideConsoleCode(dependencies: Omit<DemoRedis, 'who'>): Promise<string | undefined> {
+  const name = osUser();
+  const made = await withDemoRedis(
+    { ...dependencies, who: name },
+    'no link to the console can be made',
+    (session) => makeConsoleCode(session, { name, role: 'operator' }),
+  );
+  return made?.code;
+}
+
+interface DemoRedis {
+  redisUrl: string;
+  log: Logger;
+  /** Name in the audit log. */
+  who: string;
+}
+
+const redisTimeoutMs = 2000;
+
+/**
+ * Runs what `npm start` prepares.
+ * @param failure for the log
+ * @returns undefined if it can't be done, for example because Redis is unavailable: the demo must not keep the gateway from
+ * starting
+ */
+async function withDemoRedis<T>(
+  { redisUrl, log, who }: DemoRedis,
+  failure: string,
+  use: (session: Session) => Promise<T>,
+): Promise<T | undefined> {
+  const redis = createRedis(redisUrl, log);
+  try {
+    await once(redis, 'ready', { signal: AbortSignal.timeout(redisTimeoutMs) });
+    return await use({ redis, audit: createAuditLog({ redis, who }), now: () => Date.now() });
+  } catch (error) {
+    log.warn({ err: error }, failure);
+    return undefined;
+  } finally {
+    redis.disconnect();
   }
 }
