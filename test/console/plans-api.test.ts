@@ -95,11 +95,7 @@ describe('the API of plans', () => {
   });
 
   test('a plan may have a limit of one window alone, and of any other one in its place', async () => {
-    const made = await ada.send('PATCH', '/api/plans/hourly', {
-      hour: 100,
-      create: true,
-      expected: {},
-    });
+    const made = await ada.send('PATCH', '/api/plans/hourly', { hour: 100, create: true, expected: {} });
     expect(made).toMatchObject({ status: 200, body: { name: 'hourly', hour: 100, before: null } });
     expect(await stored('hourly')).toEqual({ hour: '100' });
     const plan = await get('/api/plans/hourly');

@@ -59,11 +59,7 @@ describe('the API', { tags: ['redis-server', 'postgresql'] }, () => {
     directory = stack.use(await temporaryDirectory());
     env = { ...stores.env, DATA_DIR: directory.path };
     petsService = await startPetsService(env);
-    gateway = await startGateway({
-      ...env,
-      PETS_SERVICE_URL: petsService.url,
-      REQUEST_TIMEOUT_MS: '1500',
-    });
+    gateway = await startGateway({ ...env, PETS_SERVICE_URL: petsService.url, REQUEST_TIMEOUT_MS: '1500' });
     ({ key } = await ops('keys', 'issue', '--plan', 'business', '--name', 'contract'));
   });
 
@@ -269,10 +265,7 @@ describe('the API', { tags: ['redis-server', 'postgresql'] }, () => {
     await database.exec(`CREATE SEQUENCE pets_id_seq;
       CREATE VIEW pets AS SELECT 1 / (random() * 0) AS id, '' AS name, 1 AS category_id, '' AS status`);
     const pets = await servePets(new PrismaPGlite(database), { publicKey, now: () => clock });
-    const other = await startGateway({
-      ...env,
-      PETS_SERVICE_URL: pets.url,
-    });
+    const other = await startGateway({ ...env, PETS_SERVICE_URL: pets.url });
     await sendTo(other.url);
     clock = Date.UTC(2030, 11, 5);
     const removed = await send(`${other.url}/v1/pets/1`, { key });

@@ -37,9 +37,7 @@ describe('the description of the pets service', () => {
   test('is valid OpenAPI 3.1 and lists exactly the error codes of the service', async () => {
     expect(
       await new Validator().validate(structuredClone(document) as object as Record<string, unknown>),
-    ).toEqual({
-      valid: true,
-    });
+    ).toEqual({ valid: true });
     expect(knownErrorCodes(document).toSorted()).toEqual([...errorCodes].toSorted());
   });
 

@@ -68,11 +68,7 @@ describe('the life cycle of keys', () => {
         [full, undefined],
       ]);
       const file = await writeInput(exported.stdout);
-      expect(await to.json('keys', 'import', file)).toEqual({
-        added: 3,
-        unchanged: 0,
-        outdated: 0,
-      });
+      expect(await to.json('keys', 'import', file)).toEqual({ added: 3, unchanged: 0, outdated: 0 });
       const place = await placeOfKey(source.redis, key);
       const ofCustomers = [plain, full, customerId].map((of) => redisKeys.customer(of as 'cus_x'));
       for (const name of [...ofCustomers, redisKeys.apiKey(place)]) {

@@ -99,9 +99,7 @@ test('a malformed REDIS_URL is an invalid setting, and is not repeated', async (
 describe('the ops command without REDIS_URL', () => {
   test('issues no token if no service has created a key pair', async () => {
     await using directory = await temporaryDirectory();
-    const { code, stderr } = await runOps(['tokens', 'issue', 'billing'], {
-      DATA_DIR: directory.path,
-    });
+    const { code, stderr } = await runOps(['tokens', 'issue', 'billing'], { DATA_DIR: directory.path });
     expect(code).toBe(1);
     expect(stderr).toMatch(/^ops: DATA_DIR: \S+\/private\.pem can't be read \([^\n]+\)\n$/);
     expect(await readdir(directory.path)).toEqual([]);

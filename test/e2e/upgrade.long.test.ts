@@ -20,10 +20,7 @@ function lastRelease(): string | undefined {
   const { status, stdout } = spawnSync(
     'git',
     ['describe', '--tags', '--abbrev=0', '--match', 'v[0-9]*', 'HEAD'],
-    {
-      cwd: root,
-      encoding: 'utf8',
-    },
+    { cwd: root, encoding: 'utf8' },
   );
   return status === 0 ? stdout.trim() : undefined;
 }

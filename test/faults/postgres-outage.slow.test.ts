@@ -12,11 +12,7 @@ describe('a PostgreSQL outage', { tags: ['postgresql'] }, () => {
   const postgres = shared(startPostgresServer);
   const pets = shared(async () => ({ databaseUrl: await postgres.createDatabase('pets') }));
   const service = shared(() =>
-    startPetsService({
-      DATA_DIR: directory.path,
-      DATABASE_URL: pets.databaseUrl,
-      DATABASE_POOL_SIZE: '4',
-    }),
+    startPetsService({ DATA_DIR: directory.path, DATABASE_URL: pets.databaseUrl, DATABASE_POOL_SIZE: '4' }),
   );
   let token: string;
   beforeAll(() => {

@@ -24,9 +24,7 @@ describe('a Redis Cluster of three masters and three replicas', { tags: ['redis-
   const allOk = ['ok', 'ok', 'ok'];
 
   async function ops(...args: string[]): Promise<string> {
-    const { code, stdout, stderr } = await runOps(args, {
-      REDIS_URL: cluster.url,
-    });
+    const { code, stdout, stderr } = await runOps(args, { REDIS_URL: cluster.url });
     expect({ args, code, stderr }).toEqual({ args, code: 0, stderr: '' });
     return stdout;
   }

@@ -23,11 +23,7 @@ describe('a Redis outage', { tags: ['redis-server'], timeout: 120_000 }, () => {
     /^gateway_local_mode (\d)$/m.exec((await send(`${kit.gateway.adminUrl}/metrics`)).text)?.[1];
 
   const outages = [
-    {
-      name: 'killed',
-      begin: () => kit.server.kill(),
-      end: () => kit.server.restart(),
-    },
+    { name: 'killed', begin: () => kit.server.kill(), end: () => kit.server.restart() },
     {
       name: 'paused',
       begin: () => Promise.resolve(kit.server.signal('SIGSTOP')),

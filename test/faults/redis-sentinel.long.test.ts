@@ -25,9 +25,7 @@ describe(
 
     test('the ops command accepts the same REDIS_URL', async () => {
       const { id } = await fleet.issue({ name: 'Behind Sentinels' });
-      const { code, stdout } = await runOps(['keys', 'show', id], {
-        REDIS_URL: redis.url,
-      });
+      const { code, stdout } = await runOps(['keys', 'show', id], { REDIS_URL: redis.url });
       expect(code).toBe(0);
       expect(stdout).toContain('Behind Sentinels');
     });

@@ -15,10 +15,7 @@ describe('two upstreams', () => {
   const kit = shared(startGatewayKit);
   const second = shared(startUpstream);
   const gateway = shared(() =>
-    startGateway({
-      REDIS_URL: kit.server.url,
-      PETS_SERVICE_URL: `${kit.upstream.url}, ${second.url}`,
-    }),
+    startGateway({ REDIS_URL: kit.server.url, PETS_SERVICE_URL: `${kit.upstream.url}, ${second.url}` }),
   );
   beforeAll(async () => {
     ({ key } = await kit.issue({ plan: 'business', minute: 1_000_000, day: 10_000_000 }));

@@ -108,10 +108,7 @@ describe('the state of a fleet of two gateways, one with two workers', { tags: [
   });
 
   test('no longer shows a gateway that was shut down, and shows one that was started', async () => {
-    await using third = await startGateway({
-      REDIS_URL: server.url,
-      PETS_SERVICE_URL: fleet.upstream.url,
-    });
+    await using third = await startGateway({ REDIS_URL: server.url, PETS_SERVICE_URL: fleet.upstream.url });
     await allSee(({ gateways }) => expect(gateways).toHaveLength(3));
     await third.stop();
     await allSee(expectWhole);

@@ -8,12 +8,7 @@ import { shared } from '../support/kits/shared.ts';
 describe('HTTP protocol errors and edge cases', () => {
   let key: string;
 
-  const kit = shared(() =>
-    startGatewayKit({
-      REQUEST_TIMEOUT_MS: '1500',
-      UPSTREAM_TIMEOUT_MS: '3000',
-    }),
-  );
+  const kit = shared(() => startGatewayKit({ REQUEST_TIMEOUT_MS: '1500', UPSTREAM_TIMEOUT_MS: '3000' }));
   beforeAll(async () => {
     ({ key } = await kit.issue({ plan: 'business' }));
   });

@@ -220,9 +220,7 @@ describe('a service that is known by its path', () => {
       const response = upload(
         '/a',
         zeros(50, (sent) => (offered = sent)),
-        {
-          'content-length': String(50 * megabyte),
-        },
+        { 'content-length': String(50 * megabyte) },
       );
       // Until all buffers between client and service are full.
       let before = -1;

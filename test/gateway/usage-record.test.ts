@@ -108,10 +108,7 @@ describe('the record of the use of a key', () => {
     await key.serve(1);
     expect(await key.days('2026-11-25', '2026-11-25')).toMatchObject(use(5, 'free'));
     const month = redisKeys.usageMonth(key.customerId, '202611');
-    expect(await redis.hgetall(month)).toMatchObject({
-      name: 'ACME',
-      p26: 'free',
-    });
+    expect(await redis.hgetall(month)).toMatchObject({ name: 'ACME', p26: 'free' });
   });
 
   test('texts in place of numbers harm no request', async () => {

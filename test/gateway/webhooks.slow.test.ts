@@ -166,10 +166,7 @@ describe('deliveries', () => {
     await change((session) => suspendCustomer(session, customerId));
     await expect
       .poll(() => viewOf(id), patient)
-      .toMatchObject({
-        state: 'disabled',
-        disabledBecause: expect.stringContaining('410'),
-      });
+      .toMatchObject({ state: 'disabled', disabledBecause: expect.stringContaining('410') });
     await expect.poll(() => outcomesOf(id)).toEqual([['dead', 410]]);
     const metrics = async () => (await send(`${kit.gateway.adminUrl}/metrics`)).text;
     await expect.poll(metrics, patient).toMatch(/^gateway_webhooks_disabled 1$/m);

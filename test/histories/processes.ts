@@ -35,10 +35,7 @@ export async function createGatewayProcess(
     url: `http://127.0.0.1:${port}`,
     async start() {
       const life: Life = { gateway, startMs: Date.now(), endMs: Infinity, killed: false };
-      const own = {
-        GATEWAY_PORT: String(port),
-        UPSTREAM_TIMEOUT_MS: String(upstreamTimeoutMs),
-      };
+      const own = { GATEWAY_PORT: String(port), UPSTREAM_TIMEOUT_MS: String(upstreamTimeoutMs) };
       const { NODE_COMPILE_CACHE } = process.env;
       const compiled = NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE };
       const service = await startGateway({ ...own, ...compiled, LOG_LEVEL: 'warn', ...env }, { directory });

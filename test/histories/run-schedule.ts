@@ -17,11 +17,7 @@ export async function runOn(system: System, schedule: Schedule): Promise<History
   system.takeForwarded();
   using connection = createConnection(() => system.redisUrl());
   const urls = system.gateways.map(({ url }) => url);
-  const operator = await createOperator({
-    connect: () => connection.open(),
-    urls,
-    schedule,
-  });
+  const operator = await createOperator({ connect: () => connection.open(), urls, schedule });
   const requests: RecordedRequest[] = [];
   const faults: Fault[] = [];
   const ending = new AbortController();

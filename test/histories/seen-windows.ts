@@ -89,10 +89,7 @@ function overlapsWidely(one: Interval, other: Interval): boolean {
   const aroundMs = 5000;
   return overlaps(
     { startMs: one.startMs - aroundMs, endMs: one.endMs + aroundMs },
-    {
-      startMs: Math.min(other.startMs, other.endMs),
-      endMs: Math.max(other.startMs, other.endMs),
-    },
+    { startMs: Math.min(other.startMs, other.endMs), endMs: Math.max(other.startMs, other.endMs) },
   );
 }
 

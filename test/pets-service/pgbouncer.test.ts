@@ -27,11 +27,7 @@ describe('behind PgBouncer in transaction mode', { tags: ['postgresql', 'pgbounc
     const bouncer = starting.use(await startPgBouncer(databaseUrl));
     bouncedUrl = bouncer.through(databaseUrl);
     service = starting.use(
-      await startPetsService({
-        DATA_DIR: directory.path,
-        DATABASE_URL: bouncedUrl,
-        DEMO: 'false',
-      }),
+      await startPetsService({ DATA_DIR: directory.path, DATABASE_URL: bouncedUrl, DEMO: 'false' }),
     );
     key = issueServiceToken(loadPrivateKey(undefined, directory.path), 'tests', 600);
     stack = starting.move();

@@ -75,10 +75,7 @@ function expectRefusal(response: ClientResponse, status: number, code: string): 
 /** Each route that needs a session, and one that does not exist: what is refused does not tell which there are. */
 const routes = apiRoutes
   .filter(({ operation }) => operation.access !== 'open')
-  .map(({ method, path }) => ({
-    method: method.toUpperCase(),
-    path: `/api${path.replaceAll(/:\w+/g, 'x')}`,
-  }))
+  .map(({ method, path }) => ({ method: method.toUpperCase(), path: `/api${path.replaceAll(/:\w+/g, 'x')}` }))
   .concat({ method: 'POST', path: '/api/nothing' });
 const changes = routes.filter(({ method }) => method !== 'GET');
 

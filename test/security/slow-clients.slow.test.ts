@@ -315,10 +315,7 @@ describe.concurrent('connections', () => {
     'to the admin port are limited, and take nothing from the port of the API',
     { tags: ['linux'] },
     async ({ expect }) => {
-      const env = {
-        ...kit.env,
-        UPSTREAM_CONNECTIONS: '10',
-      };
+      const env = { ...kit.env, UPSTREAM_CONNECTIONS: '10' };
       await using gateway = await startGateway(env, { openFiles: 280 });
       const adminPort = Number(new URL(gateway.adminUrl).port);
       const openFrom = (localAddress: string, bytes = '') => openMany(300, adminPort, bytes, localAddress);

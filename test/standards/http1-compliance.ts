@@ -78,9 +78,7 @@ export const compliance = [
       `GET ${target}#x HTTP/1.1`,
     ),
   }),
-  ...casesOf('200 200 400', {
-    'an empty Host: is valid if the target has no authority (3.2)': host(''),
-  }),
+  ...casesOf('200 200 400', { 'an empty Host: is valid if the target has no authority (3.2)': host('') }),
   ...casesOf('204 200 400', {
     'asterisk form of OPTIONS: is about the server (3.2.4)': request('OPTIONS * HTTP/1.1'),
   }),
@@ -99,9 +97,7 @@ export const compliance = [
   ...casesOf('400 400 501', {
     'an unknown coding: should get 501, or 400 (6.1)': post(['Transfer-Encoding: zip'], '{}'),
   }),
-  ...casesOf('417 417 200', {
-    'an unknown Expect: may get 417 (10.1.1 of RFC 9110)': get('Expect: magic'),
-  }),
+  ...casesOf('417 417 200', { 'an unknown Expect: may get 417 (10.1.1 of RFC 9110)': get('Expect: magic') }),
   ...casesOf('405 - 400', {
     'CONNECT: is refused by what is no proxy (9.3.6 of RFC 9110)': lines(
       'CONNECT x:1 HTTP/1.1',
@@ -112,7 +108,5 @@ export const compliance = [
   ...casesOf('405 200 405', {
     'TRACE: is refused where headers hold secrets (9.3.8 of RFC 9110)': request(`TRACE ${target} HTTP/1.1`),
   }),
-  ...casesOf('408', {
-    'no last chunk: is incomplete: 400 or 408 (8)': chunked('2\r\n{}\r\n'),
-  }),
+  ...casesOf('408', { 'no last chunk: is incomplete: 400 or 408 (8)': chunked('2\r\n{}\r\n') }),
 ];

@@ -93,9 +93,7 @@ export const smuggling = [
       hidden,
     ),
   }),
-  ...casesOf('400 200 400', {
-    'a list of hosts: is no host: 400 (3.2)': host('x, y'),
-  }),
+  ...casesOf('400 200 400', { 'a list of hosts: is no host: 400 (3.2)': host('x, y') }),
   ...casesOf('417 417 200', {
     'Expect with an attack: a refused body is no second request (10.1.1 of RFC 9110)': post(
       ['Expect: magic', `Content-Length: ${hidden.length}`],

@@ -5,10 +5,7 @@ import type { Service } from '../kits/service.ts';
 /** Environment of a service whose heap is to be inspected. */
 export const inspectorEnvironment = { NODE_OPTIONS: '--inspect=127.0.0.1:0' };
 
-const replySchema = z.object({
-  id: z.number(),
-  result: z.object({ usedSize: z.number().optional() }),
-});
+const replySchema = z.object({ id: z.number(), result: z.object({ usedSize: z.number().optional() }) });
 
 /** Used bytes of the JavaScript heap after a full garbage collection. */
 export async function liveHeapBytes(service: Service): Promise<number> {

@@ -403,11 +403,11 @@ export async function runQuotaScenario(redis: RedisClient, scenario: QuotaScenar
     assertNoStall(nowMs);
     const expected = model.usage(nowMs + aheadMs, modelDay(nowMs));
     const { minuteUsed, dayUsage, strikes } = expected;
-    expect({
-      minuteUsed: minute.used,
-      dayUsage: day.used,
-      strikes: usage.strikes,
-    }).toEqual({ minuteUsed, dayUsage, strikes });
+    expect({ minuteUsed: minute.used, dayUsage: day.used, strikes: usage.strikes }).toEqual({
+      minuteUsed,
+      dayUsage,
+      strikes,
+    });
     const today = dayNumberOf(nowMs);
     const days = await readUsageDays(redis, customerId, { first: today - 1, last: today, oldest: 0 });
     expect(days.map(({ served }) => served)).toEqual(
@@ -443,12 +443,7 @@ function withoutTimes(decision: QuotaDecision): object {
     case 'stale':
       return { outcome: 'stale' };
     case 'banned':
-      return {
-        outcome: 'banned',
-        limits: decision.limits,
-        isNew: decision.isNew,
-        reason: decision.reason,
-      };
+      return { outcome: 'banned', limits: decision.limits, isNew: decision.isNew, reason: decision.reason };
     case 'allowed':
     case 'limited': {
       const { minute, day } = modelWindows(decision.windows);

@@ -23,10 +23,7 @@ export interface BothServices extends AsyncDisposable {
 }
 
 /** Short timeouts. A server soon closes each connection, so that its responses are known to be complete. */
-export const shortTimeouts = {
-  REQUEST_TIMEOUT_MS: '900',
-  KEEP_ALIVE_TIMEOUT_MS: '200',
-};
+export const shortTimeouts = { REQUEST_TIMEOUT_MS: '900', KEEP_ALIVE_TIMEOUT_MS: '200' };
 
 /** @param env settings for both services */
 export async function startBothServices(env: Record<string, string> = {}): Promise<BothServices> {

@@ -5,9 +5,5 @@ export const fakeTimeLibrary = globSync('/usr/lib/*/faketime/libfaketimeMT.so.1'
 
 /** Environment of a process whose clock is ahead, but whose timers are right. */
 export function clockAhead(seconds: number): Record<string, string> {
-  return {
-    LD_PRELOAD: fakeTimeLibrary ?? '',
-    FAKETIME: `+${seconds}s`,
-    FAKETIME_DONT_FAKE_MONOTONIC: '1',
-  };
+  return { LD_PRELOAD: fakeTimeLibrary ?? '', FAKETIME: `+${seconds}s`, FAKETIME_DONT_FAKE_MONOTONIC: '1' };
 }

@@ -82,10 +82,7 @@ export async function startPrometheus({ jobs, intervalMs }: PrometheusOptions): 
 
   async function query(expression: string): Promise<Series[]> {
     const url = `${origin}/api/v1/query?query=${encodeURIComponent(expression)}`;
-    const reply = (await send(url)).json as {
-      error?: string;
-      data?: { result: Series[] };
-    };
+    const reply = (await send(url)).json as { error?: string; data?: { result: Series[] } };
     if (reply.data === undefined) throw new Error(`${expression}: ${reply.error ?? 'no result'}`);
     return reply.data.result;
   }
@@ -96,8 +93,5 @@ export async function startPrometheus({ jobs, intervalMs }: PrometheusOptions): 
     await sleep(50);
   }
   const disposables = stack.move();
-  return {
-    query,
-    [Symbol.asyncDispose]: () => disposables.disposeAsync(),
-  };
+  return { query, [Symbol.asyncDispose]: () => disposables.disposeAsync() };
 }

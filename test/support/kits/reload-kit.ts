@@ -12,10 +12,7 @@ import { temporaryDirectory } from './temporary-directory.ts';
 
 const folder = fileURLToPath(new URL('../../../gateway/upstream/', import.meta.url));
 
-export const descriptions = {
-  pets: join(folder, 'pets.yaml'),
-  orders: join(folder, 'example/orders.yaml'),
-};
+export const descriptions = { pets: join(folder, 'pets.yaml'), orders: join(folder, 'example/orders.yaml') };
 
 /** Lines of the log that tell how SIGHUP has ended. */
 const outcome = /^.*"msg":"(?:workers are replaced|files are not reloaded|SIGHUP changes nothing).*$/gm;

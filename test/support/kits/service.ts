@@ -168,12 +168,7 @@ export function compileCache(): Record<string, string> {
 /** The environment without variables that configure the services or colour their output. */
 function cleanEnvironment(): NodeJS.ProcessEnv {
   const { PATH, HOME, TMPDIR } = process.env;
-  return {
-    PATH,
-    HOME,
-    ...(TMPDIR === undefined ? {} : { TMPDIR }),
-    ...compileCache(),
-  };
+  return { PATH, HOME, ...(TMPDIR === undefined ? {} : { TMPDIR }), ...compileCache() };
 }
 
 interface Ready {

@@ -35,9 +35,7 @@ let scenario: Scenario;
 let scenarios = 0;
 
 const cache = createApiKeyCache({
-  redis: {
-    get: (key: string) => Promise.resolve(`cus_${key.slice(-18)}`),
-  } as unknown as RedisClient,
+  redis: { get: (key: string) => Promise.resolve(`cus_${key.slice(-18)}`) } as unknown as RedisClient,
   hashes: {
     readBoth() {
       scenario.reads += 1;

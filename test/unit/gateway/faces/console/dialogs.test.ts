@@ -28,10 +28,7 @@ test('each text has places of its title, and of fields that its target or its re
     expect({
       operationId,
       unknown: places.filter((name) => name !== 'name' && !known.includes(name)),
-    }).toEqual({
-      operationId,
-      unknown: [],
-    });
+    }).toEqual({ operationId, unknown: [] });
     // Something is said or shown after each change.
     expect({ operationId, isSaid: done !== '' || secret !== undefined }).toEqual({
       operationId,

@@ -72,9 +72,7 @@ describe('settings', () => {
     [
       'PETS_SERVICE_URL',
       'https://pets:8443/, http://10.0.0.7,HTTP://[::1]',
-      {
-        petsServiceUrls: ['https://pets:8443', 'http://10.0.0.7', 'http://[::1]'],
-      },
+      { petsServiceUrls: ['https://pets:8443', 'http://10.0.0.7', 'http://[::1]'] },
     ],
     ['REDIS_URL', 'rediss://user:secret@redis:6380/1', { redisUrl: 'rediss://user:secret@redis:6380/1' }],
     ['DATA_DIR', '/var/lib/gateway', { dataDirectory: '/var/lib/gateway' }],
@@ -83,9 +81,7 @@ describe('settings', () => {
     [
       'CORS_ORIGINS',
       'HTTPS://App.example.com/, http://localhost:5173',
-      {
-        corsOrigins: ['https://app.example.com', 'http://localhost:5173'],
-      },
+      { corsOrigins: ['https://app.example.com', 'http://localhost:5173'] },
     ],
     ['CORS_ORIGINS', '*', { corsOrigins: '*' }],
     ['SUPPORT_URL', 'HTTPS://example.com/a?b=c#top', { supportUrl: 'https://example.com/a?b=c#top' }],
