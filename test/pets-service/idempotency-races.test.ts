@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { issueServiceToken, loadPrivateKey } from '../../gateway/upstream/internal-token.ts';
 import { send, type ClientResponse } from '../support/http/http.ts';
 import { seen, startIdempotencyKit } from '../support/kits/idempotency-kit.ts';
@@ -11,7 +11,6 @@ import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 describe('Idempotency-Key over several connections', { tags: ['postgresql'] }, () => {
   const anyMessage: unknown = expect.any(String);
   const kit = shared(() => startIdempotencyKit(postgres.open));
-  afterAll(() => kit?.[Symbol.asyncDispose]());
 
   test('instances that delete expired keys concurrently share the work', async () => {
     await kit.database.query("DELETE FROM idempotency_keys WHERE subject = 'old'");

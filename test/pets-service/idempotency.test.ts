@@ -1,15 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { parseRaw, send, sendRaw } from '../support/http/http.ts';
-import { idOf, seen, startIdempotencyKit, type IdempotencyKit } from '../support/kits/idempotency-kit.ts';
+import { idOf, seen, startIdempotencyKit } from '../support/kits/idempotency-kit.ts';
 import { gatewayToken, petsDatabases, serviceToken } from '../support/kits/pets-kit.ts';
+import { shared } from '../support/kits/shared.ts';
 
 for (const { name, open, tags } of petsDatabases)
   describe(`Idempotency-Key on ${name}`, { tags }, () => {
-    let kit: IdempotencyKit;
-    beforeAll(async () => {
-      kit = await startIdempotencyKit(open);
-    });
-    afterAll(() => kit?.[Symbol.asyncDispose]());
+    const kit = shared(() => startIdempotencyKit(open));
 
     const rawCreate = (header: string) => {
       const body = '{"name":"Refused","categoryId":1}';

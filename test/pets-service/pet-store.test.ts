@@ -1,25 +1,19 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createPetStore, type PetStore } from '../../pets-service/database/pet-store.ts';
+import { describe, expect, test } from 'vitest';
+import { createPetStore } from '../../pets-service/database/pet-store.ts';
 import { migrate } from '../../prisma/migrate.ts';
-import { onePool, petsDatabases, type PetsDatabase } from '../support/kits/pets-kit.ts';
+import { onePool, petsDatabases } from '../support/kits/pets-kit.ts';
+import { shared } from '../support/kits/shared.ts';
 
 for (const { open, name, tags } of petsDatabases)
   describe(`concurrent requests on ${name}`, { tags }, () => {
-    let database: PetsDatabase;
-    let store: PetStore;
-    let stack: AsyncDisposableStack;
-
-    beforeAll(async () => {
-      await using starting = new AsyncDisposableStack();
-      database = starting.use(await open());
-      await migrate(database.adapter());
-      store = createPetStore(onePool(database.adapter()));
-      starting.defer(() => store.close());
-      stack = starting.move();
-    });
-
-    afterAll(() => stack?.disposeAsync());
-
+    const database = shared(open);
+    const store = shared(
+      async () => {
+        await migrate(database.adapter());
+        return createPetStore(onePool(database.adapter()));
+      },
+      (opened) => opened.close(),
+    );
     const create = (name: string) => store.create({ name, categoryId: 1n, status: 'available' });
 
     test('create and find one pet each, or none, even if another pet cannot be read', async () => {

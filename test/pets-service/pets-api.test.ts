@@ -1,36 +1,27 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { PetStore } from '../../pets-service/database/pet-store.ts';
+import { describe, expect, test } from 'vitest';
 import { addDemoPets } from '../../prisma/demo-pets.ts';
 import { migrate } from '../../prisma/migrate.ts';
 import { postJson, send, sendRaw, type ClientResponse } from '../support/http/http.ts';
-import { petsDatabases, servePets, serviceToken, type PetsDatabase } from '../support/kits/pets-kit.ts';
+import { petsDatabases, servePets, serviceToken } from '../support/kits/pets-kit.ts';
+import { shared } from '../support/kits/shared.ts';
 
 for (const { name, open, tags } of petsDatabases)
   describe(`the pets service on ${name}`, { tags }, () => {
     const token = serviceToken('tests');
     let clock = Date.now;
-    let database: PetsDatabase;
-    let store: PetStore;
-    let base: string;
-    let stack: AsyncDisposableStack;
-
-    beforeAll(async () => {
-      await using starting = new AsyncDisposableStack();
-      database = starting.use(await open());
+    const database = shared(open);
+    const service = shared(async () => {
       expect(await migrate(database.adapter())).toEqual([
         '20261121000000_create_pets',
         '20261121080000_create_idempotency_keys',
       ]);
       expect(await migrate(database.adapter())).toEqual([]);
-      ({ store, url: base } = starting.use(await servePets(database.adapter(), { now: () => clock() })));
-      stack = starting.move();
+      return servePets(database.adapter(), { now: () => clock() });
     });
 
-    afterAll(() => stack?.disposeAsync());
-
     const get = (path: string, headers?: Record<string, string>) =>
-      send(`${base}${path}`, { key: token, ...(headers === undefined ? {} : { headers }) });
-    const create = (body: unknown) => postJson(`${base}/v1/pets`, token, body);
+      send(`${service.url}${path}`, { key: token, ...(headers === undefined ? {} : { headers }) });
+    const create = (body: unknown) => postJson(`${service.url}/v1/pets`, token, body);
     const anyMessage: unknown = expect.any(String);
 
     function expectError(
@@ -94,7 +85,7 @@ for (const { name, open, tags } of petsDatabases)
         [{ 'content-type': 'application/json' }, 'invalid_request', ''],
         [{ 'content-type': 'Application/JSON ; charset="UTF-8"' }],
       ])('a body with %j: %s', async (headers, code, body = '{"name":"a","categoryId":1}') => {
-        const response = await send(`${base}/v1/pets`, { method: 'POST', key: token, headers, body });
+        const response = await send(`${service.url}/v1/pets`, { method: 'POST', key: token, headers, body });
         const refused = { unsupported_media_type: 415, invalid_request: 400 }[code ?? ''];
         expect([response.status, (response.json as { code?: string }).code]).toEqual([refused ?? 201, code]);
       });
@@ -107,7 +98,7 @@ for (const { name, open, tags } of petsDatabases)
     describe('listPets', () => {
       test('pages through all pets by id, with any limit and status', async () => {
         for (let index = 0; index < 30; index += 1) {
-          await store.create({
+          await service.store.create({
             name: `p${index}`,
             categoryId: 77n,
             status: index % 3 === 0 ? 'sold' : 'available',
@@ -133,7 +124,7 @@ for (const { name, open, tags } of petsDatabases)
             expect(path === undefined || pets.length === limit).toBe(true);
           }
           const status = query.includes('sold') ? ('sold' as const) : undefined;
-          const all = await store.list({ limit: 1000, status, afterId: undefined });
+          const all = await service.store.list({ limit: 1000, status, afterId: undefined });
           expect(ids).toEqual(all.pets.map(({ id }) => Number(id)));
           expect(pages).toBe(Math.ceil(ids.length / limit));
         }
@@ -145,7 +136,7 @@ for (const { name, open, tags } of petsDatabases)
         const rest = (await get(`/v1/pets?limit=3&status=available&cursor=${cursor}`)).json as {
           id: number;
         }[];
-        const { pets } = await store.list({ limit: 10, status: undefined, afterId: undefined });
+        const { pets } = await service.store.list({ limit: 10, status: undefined, afterId: undefined });
         expect(rest).toHaveLength(3);
         expect(rest[0]?.id).toBeGreaterThan(Number(pets.at(-1)?.id));
       });
@@ -196,12 +187,12 @@ for (const { name, open, tags } of petsDatabases)
         const body = { name: 'Rex', categoryId: 1 };
         const idempotencyKey = { 'idempotency-key': '"sunset"' };
         clock = () => Date.UTC(2030, 11, 5) - 1;
-        const before = await postJson(`${base}/v1/pets`, token, body, idempotencyKey);
+        const before = await postJson(`${service.url}/v1/pets`, token, body, idempotencyKey);
         const { id } = before.json as { id: number };
         expect(before.header('Location')).toBe(`/v1/pets/${id}`);
         clock = () => Date.UTC(2030, 11, 5);
-        const repeated = await postJson(`${base}/v1/pets`, token, body, idempotencyKey);
-        const created = await postJson(`${base}/v1/pets`, token, body);
+        const repeated = await postJson(`${service.url}/v1/pets`, token, body, idempotencyKey);
+        const created = await postJson(`${service.url}/v1/pets`, token, body);
         expect(repeated).toMatchObject({ status: 201, text: before.text });
         expect(created).toMatchObject({ status: 201, json: { name: 'Rex' } });
         for (const response of [repeated, created]) expect(response.header('Location')).toBeUndefined();
@@ -214,7 +205,7 @@ for (const { name, open, tags } of petsDatabases)
         'the credential %j is refused on every path',
         async (authorization) => {
           for (const path of ['/v1/pets', '/v1/pets/1', '/nothing']) {
-            const response = await send(`${base}${path}`, { headers: { authorization } });
+            const response = await send(`${service.url}${path}`, { headers: { authorization } });
             expectError(response, 401, 'unauthorized');
             expect(response.header('WWW-Authenticate')).toBe('Bearer');
           }
@@ -222,15 +213,15 @@ for (const { name, open, tags } of petsDatabases)
       );
 
       test('health checks need no token', async () => {
-        expect((await send(`${base}/livez`)).json).toEqual({ status: 'ok' });
-        expect((await send(`${base}/readyz`)).json).toEqual({ status: 'ok', database: 'ok' });
+        expect((await send(`${service.url}/livez`)).json).toEqual({ status: 'ok' });
+        expect((await send(`${service.url}/readyz`)).json).toEqual({ status: 'ok', database: 'ok' });
       });
 
       test.each(['/v1/pets/..%2f..%2freadyz', '/v1/pets/%2e%2e/%2e%2e/readyz', '/v1/pets/../../readyz'])(
         'a path that is not canonical leads nowhere: %s',
         async (path) => {
           const bytes = `GET ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAuthorization: Bearer ${token}\r\n\r\n`;
-          expect(await sendRaw(Number(new URL(base).port), bytes)).toMatch(/^HTTP\/1\.1 404 /);
+          expect(await sendRaw(service.port, bytes)).toMatch(/^HTTP\/1\.1 404 /);
         },
       );
 
@@ -238,17 +229,17 @@ for (const { name, open, tags } of petsDatabases)
         expectError(await get('/v1/dogs'), 404, 'not_found');
         expectError(await get('/v1/pets/'), 404, 'not_found');
         expectError(await get('/v1/PETS'), 404, 'not_found');
-        const deleted = await send(`${base}/v1/pets`, { method: 'DELETE', key: token });
+        const deleted = await send(`${service.url}/v1/pets`, { method: 'DELETE', key: token });
         expectError(deleted, 405, 'method_not_allowed');
         expect(deleted.header('Allow')).toBe('GET, HEAD, POST, OPTIONS');
-        const options = await send(`${base}/v1/pets/1`, { method: 'OPTIONS', key: token });
+        const options = await send(`${service.url}/v1/pets/1`, { method: 'OPTIONS', key: token });
         expect(options).toMatchObject({ status: 204, text: '' });
         expect(options.header('Allow')).toBe('GET, HEAD, OPTIONS');
         expectError(await get('/v1/pets/%E0%A4%A'), 404, 'pet_not_found');
       });
 
       test('HEAD is GET without the body', async () => {
-        const response = await send(`${base}/v1/pets`, { method: 'HEAD', key: token });
+        const response = await send(`${service.url}/v1/pets`, { method: 'HEAD', key: token });
         expect(response).toMatchObject({ status: 200, text: '' });
         expect(Number(response.header('Content-Length'))).toBeGreaterThan(100);
       });

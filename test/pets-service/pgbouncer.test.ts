@@ -1,22 +1,20 @@
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { issueServiceToken, loadPrivateKey } from '../../gateway/upstream/internal-token.ts';
 import { postJson, send } from '../support/http/http.ts';
-import { runProgram, startPetsService, type Service } from '../support/kits/service.ts';
+import { runProgram, startPetsService } from '../support/kits/service.ts';
+import { shared } from '../support/kits/shared.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { startPgBouncer } from '../support/stores/pgbouncer.ts';
 import { createDatabase } from '../support/stores/stores.ts';
 
 describe('behind PgBouncer in transaction mode', { tags: ['postgresql', 'pgbouncer'] }, () => {
-  let stack: AsyncDisposableStack;
   let databaseUrl: string;
   let bouncedUrl: string;
-  let service: Service;
   let key: string;
 
-  beforeAll(async () => {
-    await using starting = new AsyncDisposableStack();
-    const directory = starting.use(await temporaryDirectory());
+  const directory = shared(temporaryDirectory);
+  const bouncer = shared(async () => {
     databaseUrl = await createDatabase();
     await runProgram(['prisma/migrate.ts'], { DATABASE_URL: databaseUrl });
     const client = new pg.Client(databaseUrl);
@@ -24,16 +22,15 @@ describe('behind PgBouncer in transaction mode', { tags: ['postgresql', 'pgbounc
     const database = new URL(databaseUrl).pathname.slice(1);
     await client.query(`ALTER ROLE CURRENT_USER IN DATABASE "${database}" SET statement_timeout = '4s'`);
     await client.end();
-    const bouncer = starting.use(await startPgBouncer(databaseUrl));
-    bouncedUrl = bouncer.through(databaseUrl);
-    service = starting.use(
-      await startPetsService({ DATA_DIR: directory.path, DATABASE_URL: bouncedUrl, DEMO: 'false' }),
-    );
-    key = issueServiceToken(loadPrivateKey(undefined, directory.path), 'tests', 600);
-    stack = starting.move();
+    return startPgBouncer(databaseUrl);
   });
-
-  afterAll(() => stack.disposeAsync());
+  const service = shared(() => {
+    bouncedUrl = bouncer.through(databaseUrl);
+    return startPetsService({ DATA_DIR: directory.path, DATABASE_URL: bouncedUrl, DEMO: 'false' });
+  });
+  beforeAll(() => {
+    key = issueServiceToken(loadPrivateKey(undefined, directory.path), 'tests', 600);
+  });
 
   const create = (name: string, headers = {}) =>
     postJson(`${service.url}/v1/pets`, key, { name, categoryId: 1 }, headers);
