@@ -3,7 +3,6 @@ import { isIP, type Socket } from 'node:net';
 import express, { type Express, type RequestHandler, type Router } from 'express';
 import type { Health } from '../control/status/service.ts';
 import { GatewayError } from '../errors.ts';
-import { isHttpsOnly } from '../faces/api/access/console-access.ts';
 import { ApiError } from '../faces/api/api-error.ts';
 import { renderApiError } from '../faces/api/render-api-error.ts';
 import { createIsProxy } from '../platform/http/addresses.ts';
@@ -85,7 +84,7 @@ export function createAdminApp(dependencies: AdminDependencies): Express {
     next();
   });
   app.use(rejectUnknownHost(hostNames));
-  if (isHttpsOnly(adminUrl)) {
+  if (adminUrl?.startsWith('https:')) {
     app.use((_req, res, next) => {
       res.set('Strict-Transport-Security', 'max-age=31536000');
       next();

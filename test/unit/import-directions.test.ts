@@ -52,8 +52,8 @@ test('what serves the API is a hundred files, and none of what operators, custom
 /** Files of faces that import a noun otherwise than through the registry: they have a shape of their own, or say who may. */
 const byHand = {
   'who may, and signing in': [
-    'api/access/require-permission.ts',
-    'api/access/require-token.ts',
+    'api/access/caller.ts',
+    'api/access/console-access.ts',
     'api/access/verify-session.ts',
     'api/route.ts',
     'api/session.ts',

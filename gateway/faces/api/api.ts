@@ -4,9 +4,8 @@ import type { OperationContext } from '../../control/operation.ts';
 import { countPlanCustomers } from '../../control/plans/plan-customers.ts';
 import { operations } from '../../control/registry.ts';
 import { createLive, shared, type LiveDependencies } from '../../control/status/live-state.ts';
-import { callerOf, isReading } from './access/caller.ts';
+import { assertRole, assertScopes, callerOf, isReading, requirePermission } from './access/caller.ts';
 import type { ConsoleAccess } from './access/console-access.ts';
-import { assertRole, assertScopes, requirePermission } from './access/require-permission.ts';
 import { ApiError } from './api-error.ts';
 import { changeReason } from './change-reason.ts';
 import type { ConsoleRedis } from './console-redis.ts';
@@ -79,7 +78,7 @@ function createApi(dependencies: OperatorsApiDependencies): LiveApi {
   return {
     read,
     change,
-    sessions: createConsoleSignIn({ read, change, access }),
+    sessions: createConsoleSignIn(access, { read, change }),
     live: createLive({ ...dependencies, read }),
     contextOf(req) {
       const caller = callerOf(req);

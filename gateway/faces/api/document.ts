@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { targets } from '../../control/targets.ts';
-import { maxTokenRequests } from './access/require-token.ts';
+import { maxTokenRequests } from './access/console-access.ts';
 import { apiErrorSchema } from './api-error.ts';
 import type { Route, RouteDescription } from './route.ts';
 

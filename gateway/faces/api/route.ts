@@ -1,12 +1,10 @@
-import type { IncomingMessage } from 'node:http';
 import type { Request, Response } from 'express';
 import { z } from 'zod';
 import { isApiScope, type ApiScope } from '../../control/access/api-scopes.ts';
 import type { Described, OperationContext } from '../../control/operation.ts';
 import { runOnce } from '../../control/run-once.ts';
 import type { ChangingSession, Session } from '../../control/session.ts';
-import { callerOf } from './access/caller.ts';
-import type { Permitted } from './access/require-permission.ts';
+import { callerOf, type Permitted } from './access/caller.ts';
 import { ApiError } from './api-error.ts';
 import { toApiError } from './render-api-error.ts';
 
@@ -103,7 +101,7 @@ async function respondOnce(
   { read }: Pick<RouteApi, 'read'>,
   run: () => Promise<string>,
 ): Promise<string> {
-  const key = parseIdempotencyKey(req, (message) => new ApiError('bad_request', { message }));
+  const key = parseIdempotencyKey(req);
   if (key === undefined) return run();
   const request = {
     key,
@@ -147,14 +145,10 @@ function scopeOf(path: string, { noun }: RouteDescription, reads: boolean): ApiS
 /**
  * Parses the key of draft-ietf-httpapi-idempotency-key-header-07, section 2. It is the same key with and without quotes,
  * which many clients do not send.
- * @param invalid makes the error of a message
  * @returns undefined if the header was not sent
- * @throws what `invalid` makes
+ * @throws ApiError bad_request
  */
-function parseIdempotencyKey(
-  { headersDistinct }: Pick<IncomingMessage, 'headersDistinct'>,
-  invalid: (message: string) => Error,
-): string | undefined {
+function parseIdempotencyKey({ headersDistinct }: Request): string | undefined {
   const [value, ...more] = headersDistinct['idempotency-key'] ?? [];
   if (value === undefined) return undefined;
   // A comma without quotes joins repeated headers.
@@ -162,7 +156,8 @@ function parseIdempotencyKey(
   const [, quoted, bare] = pattern.exec(value) ?? [];
   const key = quoted ?? bare;
   if (more.length === 0 && key !== undefined) return key;
-  throw invalid(
-    'Idempotency-Key must be given once, as 1 to 255 ASCII characters other than quotes and backslashes, such as "8e03978e-40d5-43dd-bc93-6894a57f9324".',
-  );
+  throw new ApiError('bad_request', {
+    message:
+      'Idempotency-Key must be given once, as 1 to 255 ASCII characters other than quotes and backslashes, such as "8e03978e-40d5-43dd-bc93-6894a57f9324".',
+  });
 }

@@ -22,11 +22,10 @@ export const sessionSchema = z
 
 const version = readVersion();
 
-interface ConsoleSessionsDependencies extends Pick<RouteApi, 'read' | 'change'> {
-  access: ConsoleAccess;
-}
-
-export function createConsoleSignIn({ read, change, access }: ConsoleSessionsDependencies): Sessions {
+export function createConsoleSignIn(
+  access: ConsoleAccess,
+  { read, change }: Pick<RouteApi, 'read' | 'change'>,
+): Sessions {
   return createSessions<Pick<ConsoleSession, 'name'>, ConsoleSession>({
     access,
     lifetimeMs: sessionMs,

@@ -1,14 +1,14 @@
 import { Router, type Request, type RequestHandler } from 'express';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
+import { findApiToken } from '../../../control/access/api-tokens.ts';
 import type { ConsoleSession } from '../../../control/access/console-sessions.ts';
 import { addressGroup, createIsProxy, findClientAddress } from '../../../platform/http/addresses.ts';
 import { ApiError } from '../api-error.ts';
 import type { RouteApi } from '../route.ts';
-import { isReading } from './caller.ts';
+import { isReading, setCaller } from './caller.ts';
 import { createMinuteLimit } from './minute-limit.ts';
 import { createPageAccess, requireJsonBody, type PageAccess } from './page-access.ts';
-import { hasToken, requireToken } from './require-token.ts';
 import { createSessionVerifier, type SessionVerifier } from './verify-session.ts';
 
 /** Decides who may use the API of the console. */
@@ -51,7 +51,7 @@ export function createConsoleAccess(dependencies: ConsoleAccessDependencies): Co
     cookiePath: '/',
     apiPath: '/api',
     // If ADMIN_URL is https, a page at any other address, also at the same host without TLS, is another one.
-    originsOf: (req) => [isHttpsOnly(adminUrl) ? undefined : directOrigin(req), adminUrl],
+    originsOf: (req) => [adminUrl?.startsWith('https:') ? undefined : directOrigin(req), adminUrl],
     advice: 'Behind a proxy that ends TLS, set ADMIN_URL.',
     find: (token, req) => verifier.verify(token, isReading(req) ? 'read' : 'change'),
     callerOf: ({ session, token }) => ({ who: session.name, secret: token, session }),
@@ -64,7 +64,7 @@ export function createConsoleAccess(dependencies: ConsoleAccessDependencies): Co
   }
 
   const person = Router().use(...page.open, page.requireSession, page.requireCsrfToken);
-  const program = Router().use(requireJsonBody, requireToken({ read, refuseSecret }));
+  const program = Router().use(requireJsonBody, requireToken({ read }, refuseSecret));
   const logged = new LRUCache<string, true>({ max: maxTraced, ttl: traceEveryMs });
   return {
     ...page,
@@ -98,13 +98,38 @@ const accessStatuses: ReadonlySet<number> = new Set([401, 403, 429]);
 const traceEveryMs = 60_000;
 const maxTraced = 1000;
 
-/** Whether the console is reached only at ADMIN_URL, behind a proxy that ends TLS. */
-export function isHttpsOnly(adminUrl: string | undefined): boolean {
-  return adminUrl?.startsWith('https:') === true;
-}
-
 /** Origin of the page itself if it is reached without a proxy; undefined without a valid Host. */
 function directOrigin({ headers: { host } }: Pick<Request, 'headers'>): string | undefined {
   if (host === undefined || /[/?#@\\\s]/.test(host)) return undefined;
   return URL.parse(`http://${host}`)?.origin;
+}
+
+/** Requests a minute of a token, at each gateway: the process may serve clients as well. */
+export const maxTokenRequests = 600;
+
+/** RFC 6750 section 2.1. */
+const bearer = /^Bearer +(\S+)$/i;
+
+/** Whether a request has a token, valid or not. A proxy that asks for a password passes on another scheme. */
+const hasToken = ({ headers }: Pick<Request, 'headers'>) => /^Bearer\b/i.test(headers.authorization ?? '');
+
+/**
+ * Refuses a request without a valid token, and one of a token that sends too many. The token is looked up in Redis at each
+ * request, so that one that was revoked is over at once.
+ */
+function requireToken(
+  { read }: Pick<RouteApi, 'read'>,
+  refuseSecret: ConsoleAccess['refuseSecret'],
+): RequestHandler {
+  const chargeRequest = createMinuteLimit(maxTokenRequests, 'The token has sent too many requests');
+  return async function requireToken(req, _res, next) {
+    const [, secret = ''] = bearer.exec(req.headers.authorization ?? '') ?? [];
+    const token = await read((session) => findApiToken(session, secret));
+    if (token === undefined) return refuseSecret(req, 'invalid_token');
+    const { id, name, scopes } = token;
+    await chargeRequest(id);
+    // The id tells tokens of the same name apart, such as one and the next.
+    setCaller(req, { who: name === null ? id : `${name} (${id})`, secret, scopes });
+    next();
+  };
 }

@@ -1,16 +1,14 @@
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { ApiError } from '../api-error.ts';
 
-/** Counts one more of a subject, such as an address. @throws ApiError too_many_requests if it is over its limit */
-type MinuteLimit = (subject: string) => Promise<void>;
-
 /**
- * Creates a limit for each subject. One process serves the admin port, so its memory is enough.
+ * Creates a limit for each subject, such as an address. One process serves the admin port, so its memory is enough.
  * @param reason such as "Too many requests"
+ * @returns counts one more of a subject, and throws ApiError too_many_requests if it is over its limit
  */
-export function createMinuteLimit(max: number, reason: string): MinuteLimit {
+export function createMinuteLimit(max: number, reason: string) {
   const limiter = new RateLimiterMemory({ points: max, duration: 60 });
-  return async function charge(subject) {
+  return async function charge(subject: string): Promise<void> {
     await limiter.consume(subject).catch((refusal: unknown) => {
       throw refusal instanceof RateLimiterRes ? tooManyRequests(reason, refusal.msBeforeNext) : refusal;
     });
