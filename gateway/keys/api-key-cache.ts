@@ -41,17 +41,7 @@ export type ApiKeyLookup =
   /** Redis is unavailable, and nothing recent is cached; or it came back empty. */
   | { outcome: 'unavailable' };
 
-export interface ApiKeyCache {
-  /** The cached caller, if it is fresh enough that a comparison of its `rev` suffices. */
-  getCached(keyHash: string): Caller | undefined;
-  /**
-   * The key's record as it is in Redis now, or the cached one while Redis is unavailable.
-   * @throws UnexpectedValue if it was edited by hand into something else
-   */
-  find(keyHash: string): Promise<ApiKeyLookup>;
-  /** The key's record as it is in Redis now. @throws UnexpectedValue as find does */
-  reread(keyHash: string): Promise<ApiKeyLookup>;
-}
+export type ApiKeyCache = ReturnType<typeof createApiKeyCache>;
 
 interface ApiKeyCacheDependencies {
   redis: RedisClient;
@@ -85,7 +75,7 @@ interface FoundKey {
   record: ApiKeyRecord | undefined;
 }
 
-export function createApiKeyCache(dependencies: ApiKeyCacheDependencies): ApiKeyCache {
+export function createApiKeyCache(dependencies: ApiKeyCacheDependencies) {
   const { redis, hashes, gate, invalidValues, plans, setUpMarker, now } = dependencies;
   const cache = new LRUCache<string, CacheEntry>({ max: maxCachedKeys });
   const newestRecords = createNewestRecords<Caller>();
@@ -188,7 +178,7 @@ export function createApiKeyCache(dependencies: ApiKeyCacheDependencies): ApiKey
     return lookupOf(last.caller);
   }
 
-  /** All requests that wait for one key's record share one read. */
+  /** The key's record as it is in Redis now: requests that wait for it share one read. @throws UnexpectedValue as find does */
   function reread(keyHash: string): Promise<ApiKeyLookup> {
     let pending = reading.get(keyHash);
     if (pending === undefined) {
@@ -199,34 +189,34 @@ export function createApiKeyCache(dependencies: ApiKeyCacheDependencies): ApiKey
   }
 
   return {
-    getCached(keyHash) {
+    /** The cached caller, if it is fresh enough that a comparison of its `rev` suffices. */
+    getCached(keyHash: string): Caller | undefined {
       if (!gate.open) return undefined;
       const last = cache.get(keyHash);
       if (last === undefined || now() - last.readAtMs > freshMs) return undefined;
       // A rev confirms only a valid key: an expired one may have been given more time.
       return apiKeyState(last.caller, now()) === 'active' ? last.caller : undefined;
     },
-    async find(keyHash) {
+    /**
+     * The key's record as it is in Redis now, or the cached one while Redis is unavailable.
+     * @throws UnexpectedValue if it was edited by hand into something else
+     */
+    async find(keyHash: string): Promise<ApiKeyLookup> {
       return gate.open ? reread(keyHash) : findWithoutRedis(keyHash);
     },
     reread,
   };
 }
 
+/** Maximum number of records, the same as in the cache: most of them are the same objects. */
+const maxRecords = 100_000;
+
 /**
  * Remembers the newest version of each record that this process has read. A replica that lagged when it became the master
  * has lost changes that were confirmed, such as a revocation: then the record in Redis is older than one read before. Of a
  * suspension, any key of the customer tells.
  */
-interface NewestRecords<R extends ApiKeyRecord> {
-  /** @returns the given record, or the one that was read before if that is newer or revoked: a revocation is final */
-  newest(keyHash: string, read: R): R;
-}
-
-/** Maximum number of records, the same as in the cache: most of them are the same objects. */
-const maxRecords = 100_000;
-
-export function createNewestRecords<R extends ApiKeyRecord>(): NewestRecords<R> {
+export function createNewestRecords<R extends ApiKeyRecord>() {
   const records = new LRUCache<string, R>({ max: maxRecords });
   /** Of customers that were suspended when one of their keys was read last. */
   const suspended = new LRUCache<CustomerId, R>({ max: maxRecords });
@@ -241,7 +231,8 @@ export function createNewestRecords<R extends ApiKeyRecord>(): NewestRecords<R> 
   }
 
   return {
-    newest(keyHash, found) {
+    /** @returns the given record, or the one that was read before if that is newer or revoked: a revocation is final */
+    newest(keyHash: string, found: R): R {
       const read = withSuspension(found);
       const last = records.get(keyHash);
       if (last !== undefined && isOlder(read, last)) return last;

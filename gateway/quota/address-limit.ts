@@ -6,15 +6,7 @@ import type { RedisClient } from '../platform/redis/redis-client.ts';
 import type { RedisGate } from '../platform/redis/redis-gate.ts';
 import { redisKeys } from '../platform/redis/redis-keys.ts';
 
-/** Limit of one address for requests without a valid key. Requests with a valid key never touch it. */
-export interface AddressLimit {
-  /** Counts one request against the address. Shortly after a refusal it is refused again, without a Redis command. */
-  charge(address: string): Promise<{ allowed: boolean; window: WindowState }>;
-  /** State of the address' window. Counts nothing. */
-  peek(address: string): Promise<WindowState>;
-  /** Whether the address was refused within the last second. */
-  wasRefused(address: string): boolean;
-}
+export type AddressLimit = ReturnType<typeof createAddressLimit>;
 
 interface AddressLimitDependencies {
   redis: RedisClient;
@@ -26,7 +18,8 @@ interface AddressLimitDependencies {
 const windowSeconds = 60;
 const windowMs = windowSeconds * 1000;
 
-export function createAddressLimit({ redis, gate, limit }: AddressLimitDependencies): AddressLimit {
+/** Limit of one address for requests without a valid key. Requests with a valid key never touch it. */
+export function createAddressLimit({ redis, gate, limit }: AddressLimitDependencies) {
   // The limiters only count: operators change the limit while this process runs.
   const points = Number.MAX_SAFE_INTEGER;
   const options = { points, duration: windowSeconds, keyPrefix: redisKeys.anonymousPrefix };
@@ -56,7 +49,8 @@ export function createAddressLimit({ redis, gate, limit }: AddressLimitDependenc
   }
 
   return {
-    async charge(address) {
+    /** Counts one request against the address. Shortly after a refusal it is refused again, without a Redis command. */
+    async charge(address: string): Promise<{ allowed: boolean; window: WindowState }> {
       const group = addressGroup(address);
       const known = refused.find(group);
       if (known !== undefined) return { allowed: false, window: known };
@@ -68,21 +62,14 @@ export function createAddressLimit({ redis, gate, limit }: AddressLimitDependenc
       else refused.remember(group, window);
       return { allowed, window };
     },
-    async peek(address) {
+    /** State of the address' window. Counts nothing. */
+    async peek(address: string): Promise<WindowState> {
       const group = addressGroup(address);
       return refused.find(group) ?? windowOf(await withLimiter((limiter) => limiter.get(group)));
     },
-    wasRefused: (address) => refused.find(addressGroup(address)) !== undefined,
+    /** Whether the address was refused within the last second. */
+    wasRefused: (address: string) => refused.find(addressGroup(address)) !== undefined,
   };
-}
-
-interface RefusedAddresses {
-  /** The used-up window of an address or network that was refused within the last second, as of now. */
-  find(group: string): WindowState | undefined;
-  remember(group: string, window: WindowState): void;
-  /** Prolongs a refusal while one request asks Redis again, so that the others need not. */
-  prolong(group: string): void;
-  forget(group: string): void;
 }
 
 interface Refusal {
@@ -96,23 +83,25 @@ const maxRefusals = 10_000;
 const freshMs = 1000;
 
 /** Remembers addresses over their limit. A flood from one of them costs Redis one command a second and process. */
-export function createRefusedAddresses({ now }: { now: () => number }): RefusedAddresses {
+export function createRefusedAddresses({ now }: { now: () => number }) {
   const refusals = new LRUCache<string, Refusal>({ max: maxRefusals });
   return {
-    find(group) {
+    /** The used-up window of an address or network that was refused within the last second, as of now. */
+    find(group: string): WindowState | undefined {
       const refusal = refusals.get(group);
       if (refusal === undefined) return undefined;
       const { limit, endsAtMs, freshUntilMs } = refusal;
       if (now() >= Math.min(endsAtMs, freshUntilMs)) return undefined;
       return { limit, remaining: 0, resetMs: endsAtMs - now() };
     },
-    remember(group, { limit, resetMs }) {
+    remember(group: string, { limit, resetMs }: WindowState): void {
       refusals.set(group, { limit, endsAtMs: now() + resetMs, freshUntilMs: now() + freshMs });
     },
-    prolong(group) {
+    /** Prolongs a refusal while one request asks Redis again, so that the others need not. */
+    prolong(group: string): void {
       const refusal = refusals.get(group);
       if (refusal !== undefined) refusal.freshUntilMs = now() + freshMs;
     },
-    forget: (group) => void refusals.delete(group),
+    forget: (group: string) => void refusals.delete(group),
   };
 }

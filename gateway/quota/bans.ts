@@ -3,20 +3,7 @@ import type { RedisClient } from '../platform/redis/redis-client.ts';
 import { redisKeys } from '../platform/redis/redis-keys.ts';
 import type { Ban, QuotaDecision } from './quota-decision.ts';
 
-export interface BanCache {
-  /**
-   * Returns a key's cached ban, or else decides, and caches the decision if it is a ban.
-   * @param outageSinceMs start of an outage of Redis, by the clock of this cache; undefined while Redis is available.
-   * During an outage, a ban that was read shortly before is believed until its end
-   * @param onBanObserved called once for each ban, when this process first observes it
-   */
-  getOrDecide(
-    keyHash: string,
-    outageSinceMs: number | undefined,
-    decide: () => Promise<QuotaDecision>,
-    onBanObserved?: (ban: Ban) => void,
-  ): Promise<QuotaDecision>;
-}
+export type BanCache = ReturnType<typeof createBanCache>;
 
 interface CachedBan {
   ban: Ban;
@@ -35,7 +22,7 @@ const trustedBeforeOutageMs = 10_000;
 const sameEndMs = 2000;
 
 /** A banned client that goes on costs Redis one command a second and process, however many requests it sends. */
-export function createBanCache({ now }: { now: () => number }): BanCache {
+export function createBanCache({ now }: { now: () => number }) {
   const cache = new LRUCache<string, CachedBan>({ max: maxCachedBans });
 
   async function decideAndCache(
@@ -96,7 +83,18 @@ export function createBanCache({ now }: { now: () => number }): BanCache {
   }
 
   return {
-    getOrDecide(keyHash, outageSinceMs, decide, onBanObserved) {
+    /**
+     * Returns a key's cached ban, or else decides, and caches the decision if it is a ban.
+     * @param outageSinceMs start of an outage of Redis, by the clock of this cache; undefined while Redis is available.
+     * During an outage, a ban that was read shortly before is believed until its end
+     * @param onBanObserved called once for each ban, when this process first observes it
+     */
+    getOrDecide(
+      keyHash: string,
+      outageSinceMs: number | undefined,
+      decide: () => Promise<QuotaDecision>,
+      onBanObserved?: (ban: Ban) => void,
+    ): Promise<QuotaDecision> {
       const cached = cache.get(keyHash);
       return cached === undefined
         ? decideAndCache(keyHash, decide, onBanObserved)

@@ -21,12 +21,7 @@ export const failureSchema = z
 
 export type Failure = z.infer<typeof failureSchema>;
 
-export interface FailureReports {
-  /** Keeps one failed request until the next report. @param failure but for its time, which is now */
-  add(customerId: CustomerId, failure: Omit<Failure, 'at'>): void;
-  /** Adds them to those in Redis. Never rejects: what it does not confirm is lost. @param all also what could wait */
-  report(all?: boolean): Promise<void>;
-}
+export type FailureReports = ReturnType<typeof createFailureReports>;
 
 interface FailureDependencies {
   redis: RedisClient;
@@ -48,7 +43,7 @@ interface Kept {
 }
 
 /** Keeps the last failed requests of each customer, without a Redis command for each of them. */
-export function createFailureReports({ redis, now }: FailureDependencies): FailureReports {
+export function createFailureReports({ redis, now }: FailureDependencies) {
   const send = ({ customerId, byCode }: Kept) =>
     redis.addFailures(
       redisKeys.failures(customerId),
@@ -60,7 +55,8 @@ export function createFailureReports({ redis, now }: FailureDependencies): Failu
   const customers = createWaitingCounts<Kept>({ redis, max: maxCustomers, maxReported, send });
 
   return {
-    add(customerId, failure) {
+    /** Keeps one failed request until the next report. @param failure but for its time, which is now */
+    add(customerId: CustomerId, failure: Omit<Failure, 'at'>): void {
       const kept = customers.get(customerId, () => ({ customerId, byCode: new Map() }));
       if (kept === undefined) return;
       const code = failure.code ?? String(failure.status);
@@ -69,6 +65,7 @@ export function createFailureReports({ redis, now }: FailureDependencies): Failu
       else if (latest.length >= maxOfCode) latest.shift();
       latest.push({ atMs: Math.floor(now()), failure });
     },
+    /** Adds them to those in Redis. Never rejects: what it does not confirm is lost. */
     report: customers.report,
   };
 }

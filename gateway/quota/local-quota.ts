@@ -3,15 +3,6 @@ import type { Limits } from '../limits/limits.ts';
 import { alignedLeftMs, windowLengthMs, windowNames, type WindowName } from '../limits/windows.ts';
 import { decisionOf, type Allowed, type Limited } from './quota-decision.ts';
 
-interface LocalQuota {
-  /**
-   * Decides without Redis: this process alone admits the whole limit. Windows go on when Redis is back, so that a Redis that
-   * comes and goes does not grant the limit again each time.
-   * @param units what the request costs
-   */
-  consume(customerId: string, limits: Limits, units?: number): Promise<Allowed | Limited>;
-}
-
 /** The library forgets counts by a timer, which has no more than 2^31 ms. */
 const maxCountedMs = 24 * 86_400_000;
 
@@ -19,7 +10,7 @@ const maxCountedMs = 24 * 86_400_000;
  * Quotas during an outage of Redis, counted in memory by rate-limiter-flexible.
  * @param now Redis' clock: windows begin at multiples of their length by it, and so are the same on all instances
  */
-export function createLocalQuota({ now }: { now: () => number }): LocalQuota {
+export function createLocalQuota({ now }: { now: () => number }) {
   // The limiters only count. Limits differ from key to key, so they are compared here.
   const points = Number.MAX_SAFE_INTEGER;
   const counters = new Map<WindowName, RateLimiterMemory>();
@@ -29,7 +20,12 @@ export function createLocalQuota({ now }: { now: () => number }): LocalQuota {
   }
 
   return {
-    async consume(customerId, limits, units = 1) {
+    /**
+     * Decides without Redis: this process alone admits the whole limit. Windows go on when Redis is back, so that a Redis that
+     * comes and goes does not grant the limit again each time.
+     * @param units what the request costs
+     */
+    async consume(customerId: string, limits: Limits, units = 1): Promise<Allowed | Limited> {
       const nowMs = now();
       const counted = await Promise.all(
         Array.from(counters).flatMap(([name, counter]) => {

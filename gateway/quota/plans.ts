@@ -1,6 +1,6 @@
 import { equalPlanLimits, shadowLimitsIn, type Limits, type PlanLimits } from '../limits/limits.ts';
 import { byWindow, hasWindow } from '../limits/windows.ts';
-import { mergeEnforced, type EnforcedSettings } from '../platform/redis/enforced-settings.ts';
+import { mergeEnforced } from '../platform/redis/enforced-settings.ts';
 import {
   createLiveSetting,
   type LiveSetting,
@@ -15,23 +15,7 @@ import {
   planSetting,
 } from './plan-settings.ts';
 
-export interface Plans {
-  /**
-   * Limits of a key: its own, or else its plan's.
-   * @returns undefined if those of the plan are not known, for example because it does not exist
-   */
-  limitsOf(key: Limits & { plan: string }): Limits | undefined;
-  /** Shadow limits of a plan; undefined if it has none. */
-  shadowLimitsOf(plan: string): Limits | undefined;
-  /** Requests a minute that one address may make without a valid key. */
-  anonymousMinute(): number;
-  /** Reads a plan that is not loaded yet. Called for the plan of each key that is read. */
-  ensureLoaded(name: string): Promise<void>;
-  /** Reads all loaded plans again. Never rejects. */
-  refresh(): Promise<void>;
-  /** Limits in force by the Redis key of the plan. */
-  enforced(): EnforcedSettings;
-}
+export type Plans = ReturnType<typeof createPlans>;
 
 /** A key in use is read again, and its plan with it, more often than this. */
 const inUseMs = 60_000;
@@ -44,7 +28,7 @@ interface PlansDependencies extends LiveSettingDependencies {
 }
 
 /** Plan limits as last read from Redis. `refresh` runs every half second, so a change is in force within one. */
-export function createPlans({ now, onLimits, ...dependencies }: PlansDependencies): Plans {
+export function createPlans({ now, onLimits, ...dependencies }: PlansDependencies) {
   const plans = new Map<string, LiveSetting<PlanLimits>>();
   const shadows = new Map<string, Limits>();
   /** Time at which a key on an operator's own plan was last read. */
@@ -72,18 +56,26 @@ export function createPlans({ now, onLimits, ...dependencies }: PlansDependencie
   }
 
   return {
-    limitsOf(key) {
+    /**
+     * Limits of a key: its own, or else its plan's.
+     * @returns undefined if those of the plan are not known, for example because it does not exist
+     */
+    limitsOf(key: Limits & { plan: string }): Limits | undefined {
       const limits = key.plan === enterprisePlan ? key : (plans.get(key.plan)?.current() ?? {});
       return hasWindow(limits) ? byWindow((window) => key[window] ?? limits[window]) : undefined;
     },
-    shadowLimitsOf: (plan) => shadows.get(plan),
+    /** Shadow limits of a plan; undefined if it has none. */
+    shadowLimitsOf: (plan: string) => shadows.get(plan),
+    /** Requests a minute that one address may make without a valid key. */
     anonymousMinute: () => plans.get(anonymousPlan)?.current().minute ?? anonymousSetting.defaults.minute,
-    async ensureLoaded(name) {
+    /** Reads a plan that is not loaded yet. Called for the plan of each key that is read. */
+    async ensureLoaded(name: string): Promise<void> {
       if (name === enterprisePlan) return;
       if (!builtInPlans.has(name)) usedAtMs.set(name, now());
       await (plans.get(name) ?? add(name)).ensureRead();
     },
-    async refresh() {
+    /** Reads all loaded plans again. Never rejects. */
+    async refresh(): Promise<void> {
       if (Array.from(plans.values()).some((plan) => plan.lacksValues())) {
         // Also plans of which no key was read here: the gateways that know them may end before.
         const others = (await dependencies.readOthers()).flatMap(({ known }) => Object.keys(known));
@@ -91,6 +83,7 @@ export function createPlans({ now, onLimits, ...dependencies }: PlansDependencie
       }
       await Promise.all(Array.from(plans.values(), (plan) => plan.refresh()));
     },
+    /** Limits in force by the Redis key of the plan. */
     enforced: () => mergeEnforced(Array.from(plans.values(), (plan) => plan.enforced())),
   };
 }

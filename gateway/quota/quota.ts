@@ -10,18 +10,7 @@ import { createPolicyArguments, type LiveBanPolicy, type LiveUsagePolicy } from 
 import { knownLimits, type Allowed, type Ban, type QuotaDecision } from './quota-decision.ts';
 import { consumeQuota, createQuotaBatch, giveBackQuota } from './redis-quota.ts';
 
-export interface Quota {
-  /**
-   * Decides on one request of a caller, and counts what it costs if it is allowed.
-   * @throws GatewayError service_unavailable if no limit is known for the caller's plan; UnexpectedValue as QuotaBatch does
-   */
-  decide(caller: Caller, cost: number): Promise<QuotaDecision>;
-  /**
-   * Gives back what a request has cost that failed through no fault of the caller. What was counted without Redis stays counted.
-   * @returns the decision as it is without it; undefined if the request stays charged. Never rejects.
-   */
-  giveBack(caller: Caller, cost: number, decision: Allowed): Promise<Allowed | undefined>;
-}
+export type Quota = ReturnType<typeof createQuota>;
 
 interface QuotaDependencies {
   redis: RedisClient;
@@ -39,7 +28,7 @@ interface QuotaDependencies {
 }
 
 /** Decides by a cached ban, or else in Redis, or else, during an outage, in this instance alone. */
-export function createQuota(dependencies: QuotaDependencies): Quota {
+export function createQuota(dependencies: QuotaDependencies) {
   const { redis, gate, plans, spans, log, onBan } = dependencies;
   const local = createLocalQuota(dependencies);
   const batch = createQuotaBatch({
@@ -84,14 +73,23 @@ export function createQuota(dependencies: QuotaDependencies): Quota {
   }
 
   return {
-    decide: (caller, cost) =>
+    /**
+     * Decides on one request of a caller, and counts what it costs if it is allowed.
+     * @throws GatewayError service_unavailable if no limit is known for the caller's plan; UnexpectedValue as QuotaBatch does
+     */
+    decide: (caller: Caller, cost: number): Promise<QuotaDecision> =>
       bans.getOrDecide(
         caller.keyHash,
         gate.shutAtMs,
         () => decideInRedis(caller, cost),
         (ban) => onBanObserved(caller, ban),
       ),
-    // Redis is unavailable, which the gate reports.
-    giveBack: (...args) => giveBack(...args).catch(() => undefined),
+    /**
+     * Gives back what a request has cost that failed through no fault of the caller. What was counted without Redis stays counted.
+     * @returns the decision as it is without it; undefined if the request stays charged. Never rejects.
+     */
+    giveBack: (...args: Parameters<typeof giveBack>) =>
+      // Redis is unavailable, which the gate reports.
+      giveBack(...args).catch(() => undefined),
   };
 }

@@ -6,7 +6,7 @@ import { bucketCounts } from '../platform/observability/request-metrics.ts';
 import type { RedisClient } from '../platform/redis/redis-client.ts';
 import { isCommandError } from '../platform/redis/redis-errors.ts';
 import { redisKeys, type CustomerId } from '../platform/redis/redis-keys.ts';
-import type { DecisionListener } from './quota-decision.ts';
+import type { CurrentDecision } from './quota-decision.ts';
 
 /**
  * Counts of a time span by field, as a minute of the record has them: requests by class of status and plan (`2xx:free`),
@@ -73,11 +73,6 @@ export const keptMinutes = 24 * 60;
 /** Minutes that are kept while Redis is unavailable. */
 const maxPendingMinutes = 60;
 
-interface TrafficReporter {
-  /** Reports what is left, if Redis is available, and stops. Never rejects. */
-  close(): Promise<void>;
-}
-
 interface TrafficReporterDependencies {
   redis: RedisClient;
   /** Whether Redis is available. */
@@ -92,7 +87,7 @@ interface TrafficReporterDependencies {
  * Adds the traffic of this process to the record of all gateways: every five seconds the difference of its counters. What
  * Redis does not confirm is not sent again, so that the chart may lack it, but never has it twice.
  */
-export function createTrafficReporter(dependencies: TrafficReporterDependencies): TrafficReporter {
+export function createTrafficReporter(dependencies: TrafficReporterDependencies) {
   const { redis, isOpen, now, metrics, log } = dependencies;
   const isDue = createLogThrottle();
   /** By number of the minute since the Unix epoch. */
@@ -137,19 +132,12 @@ export function createTrafficReporter(dependencies: TrafficReporterDependencies)
 
   const timer = setInterval(() => void report(), reportMs);
   return {
-    close() {
+    /** Reports what is left, if Redis is available, and stops. Never rejects. */
+    close(): Promise<void> {
       clearInterval(timer);
       return report();
     },
   };
-}
-
-interface BusyCustomers {
-  count: DecisionListener;
-  /** Adds the counts of the busiest customers to those of other instances. Never rejects. */
-  report(): Promise<void>;
-  /** Drops the counts of an outage, which are of no use to other instances after it. */
-  clear(): void;
 }
 
 interface BusyCustomersDependencies {
@@ -179,7 +167,7 @@ async function addToSlot(
 }
 
 /** Counts which customers are busy now, beside the quotas and without a Redis command for each request. */
-export function createBusyCustomers({ redis, now }: BusyCustomersDependencies): BusyCustomers {
+export function createBusyCustomers({ redis, now }: BusyCustomersDependencies) {
   let counts = new Map<CustomerId, { requests: number; refused: number }>();
 
   function takeCounts() {
@@ -189,7 +177,7 @@ export function createBusyCustomers({ redis, now }: BusyCustomersDependencies): 
   }
 
   return {
-    count({ customerId }, { outcome }) {
+    count({ customerId }: { customerId: CustomerId }, { outcome }: Pick<CurrentDecision, 'outcome'>): void {
       let entry = counts.get(customerId);
       if (entry === undefined) {
         if (counts.size >= maxCounted) return;
@@ -199,7 +187,8 @@ export function createBusyCustomers({ redis, now }: BusyCustomersDependencies): 
       entry.requests += 1;
       if (outcome !== 'allowed') entry.refused += 1;
     },
-    async report() {
+    /** Adds the counts of the busiest customers to those of other instances. Never rejects. */
+    async report(): Promise<void> {
       if (counts.size === 0) return;
       const busiest = [...takeCounts()]
         .toSorted(([, a], [, b]) => b.requests - a.requests)
@@ -219,7 +208,8 @@ export function createBusyCustomers({ redis, now }: BusyCustomersDependencies): 
         // Redis is unavailable: these counts are lost.
       }
     },
-    clear() {
+    /** Drops the counts of an outage, which are of no use to other instances after it. */
+    clear(): void {
       takeCounts();
     },
   };

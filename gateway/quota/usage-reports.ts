@@ -7,25 +7,6 @@ import { redisKeys, type CustomerId } from '../platform/redis/redis-keys.ts';
 import type { LiveUsagePolicy } from './policies.ts';
 import type { CurrentDecision } from './quota-decision.ts';
 
-/** What this process counts of each customer's use and adds to its record in Redis later. */
-interface UsageReports {
-  /** Counts what Redis has not: refused requests, and those that were served while it was unavailable. */
-  count(
-    customer: { customerId: CustomerId },
-    decision: Pick<CurrentDecision, 'outcome'> & { isLocal?: true; nowMs: number },
-    units: number,
-  ): void;
-  /** Number of served requests that are not known to be in Redis. */
-  pending(): number;
-  /**
-   * Adds all counts to the record in Redis. Rejects if Redis becomes unavailable: what it did not acknowledge is kept and
-   * sent again under the same number, so that nothing is added twice.
-   */
-  report(): Promise<void>;
-  /** Logs the served requests that are not known to be in Redis, at the end of the process: they are kept nowhere else. */
-  logPending(): void;
-}
-
 /** What was counted of a customer on one day. */
 interface Report {
   customerId: CustomerId;
@@ -49,7 +30,8 @@ interface UsageReportsDependencies {
   now: () => number;
 }
 
-export function createUsageReports({ redis, usagePolicy, log, now }: UsageReportsDependencies): UsageReports {
+/** What this process counts of each customer's use and adds to its record in Redis later. */
+export function createUsageReports({ redis, usagePolicy, log, now }: UsageReportsDependencies) {
   const processId = randomUUID();
   let lastNumber = 0;
   /** By customer and day. */
@@ -119,7 +101,12 @@ export function createUsageReports({ redis, usagePolicy, log, now }: UsageReport
   const all = () => [...growing.values(), ...sealed.values()];
 
   return {
-    count({ customerId }, decision, units) {
+    /** Counts what Redis has not: refused requests, and those that were served while it was unavailable. */
+    count(
+      { customerId }: { customerId: CustomerId },
+      decision: Pick<CurrentDecision, 'outcome'> & { isLocal?: true; nowMs: number },
+      units: number,
+    ): void {
       if (decision.outcome !== 'allowed') addRefused(customerId, dayNumberOf(decision.nowMs));
       else if (decision.isLocal) {
         const report = reportOf(customerId, dayNumberOf(now()));
@@ -127,15 +114,21 @@ export function createUsageReports({ redis, usagePolicy, log, now }: UsageReport
         report.beyond += units - 1;
       }
     },
+    /** Number of served requests that are not known to be in Redis. */
     pending: () => all().reduce((sum, { served }) => sum + served, 0),
-    async report() {
+    /**
+     * Adds all counts to the record in Redis. Rejects if Redis becomes unavailable: what it did not acknowledge is kept and
+     * sent again under the same number, so that nothing is added twice.
+     */
+    async report(): Promise<void> {
       seal();
       await sendSealed();
       // What had to wait for a report that was sent before.
       seal();
       await sendSealed();
     },
-    logPending() {
+    /** Logs the served requests that are not known to be in Redis, at the end of the process: they are kept nowhere else. */
+    logPending(): void {
       for (const { customerId, dayNumber, served } of all()) {
         if (served === 0) continue;
         log.error(

@@ -4,15 +4,7 @@ import { dayMs, dayNumberOf, utcDate } from '../limits/windows.ts';
 import type { RedisClient } from '../platform/redis/redis-client.ts';
 import { redisKeys, type CustomerId, type KeyPlace } from '../platform/redis/redis-keys.ts';
 import type { LiveUsagePolicy } from './policies.ts';
-import type { CurrentDecision, DecisionListener } from './quota-decision.ts';
-
-/** Counts of a process by name that wait to be added to those in Redis, in the order in which they began. */
-interface WaitingCounts<Count> {
-  /** The count of a name, made at first. Undefined if too many wait, so that memory stays bounded. */
-  get(name: string, make: () => Count): Count | undefined;
-  /** Sends the counts that wait longest. @param all also what could wait for the next time */
-  report(all?: boolean): Promise<void>;
-}
+import type { CurrentDecision } from './quota-decision.ts';
 
 interface WaitingCountsOptions<Count> {
   redis: RedisClient;
@@ -24,10 +16,12 @@ interface WaitingCountsOptions<Count> {
   send: (count: Count) => Promise<unknown>;
 }
 
-export function createWaitingCounts<Count>(options: WaitingCountsOptions<Count>): WaitingCounts<Count> {
+/** Counts of a process by name that wait to be added to those in Redis, in the order in which they began. */
+export function createWaitingCounts<Count>(options: WaitingCountsOptions<Count>) {
   const { redis, max, maxReported, send } = options;
   const waiting = new Map<string, Count>();
 
+  /** Sends the counts that wait longest. @param all also what could wait for the next time */
   async function report(all = false): Promise<void> {
     const taken = waiting.entries().take(maxReported).toArray();
     for (const [name] of taken) waiting.delete(name);
@@ -47,7 +41,8 @@ export function createWaitingCounts<Count>(options: WaitingCountsOptions<Count>)
   }
 
   return {
-    get(name, make) {
+    /** The count of a name, made at first. Undefined if too many wait, so that memory stays bounded. */
+    get(name: string, make: () => Count): Count | undefined {
       let count = waiting.get(name);
       if (count === undefined && waiting.size < max) {
         count = make();
@@ -59,18 +54,7 @@ export function createWaitingCounts<Count>(options: WaitingCountsOptions<Count>)
   };
 }
 
-/**
- * Use of all customers together, for the page Usage: totals by UTC day and plan, and a ranking of the customers of each month. The
- * record of each customer is exact; these lack what a process has counted in the seconds before it was killed or lost Redis.
- */
-export interface UsageTotals {
-  /** Counts one request. @param units what it costs */
-  count(user: PlanUser, decision: Pick<CurrentDecision, 'outcome'>, units: number): void;
-  /** Takes back a served request whose units were given back. */
-  takeBack(user: PlanUser, units: number): void;
-  /** Adds counts to those in Redis. Never rejects: what it does not confirm is lost. @param all also what could wait */
-  report(all?: boolean): Promise<void>;
-}
+export type UsageTotals = ReturnType<typeof createUsageTotals>;
 
 interface PlanUser {
   customerId: CustomerId;
@@ -97,7 +81,11 @@ interface UsageTotalsDependencies {
   now: () => number;
 }
 
-export function createUsageTotals({ redis, usagePolicy, now }: UsageTotalsDependencies): UsageTotals {
+/**
+ * Use of all customers together, for the page Usage: totals by UTC day and plan, and a ranking of the customers of each month. The
+ * record of each customer is exact; these lack what a process has counted in the seconds before it was killed or lost Redis.
+ */
+export function createUsageTotals({ redis, usagePolicy, now }: UsageTotalsDependencies) {
   /** By day number and plan. */
   let days = new Map<number, Map<string, Totals>>();
   const ranking = createWaitingCounts<{ customerId: CustomerId; dayNumber: number; units: number }>({
@@ -131,13 +119,16 @@ export function createUsageTotals({ redis, usagePolicy, now }: UsageTotalsDepend
   }
 
   return {
-    count: (user, { outcome }, units) =>
+    /** Counts one request. @param units what it costs */
+    count: (user: PlanUser, { outcome }: Pick<CurrentDecision, 'outcome'>, units: number) =>
       add(
         user,
         outcome === 'allowed' ? { served: 1, units, refused: 0 } : { served: 0, units: 0, refused: 1 },
       ),
-    takeBack: (user, units) => add(user, { served: -1, units: -units, refused: 0 }),
-    async report(all) {
+    /** Takes back a served request whose units were given back. */
+    takeBack: (user: PlanUser, units: number) => add(user, { served: -1, units: -units, refused: 0 }),
+    /** Adds counts to those in Redis. Never rejects: what it does not confirm is lost. @param all also what could wait */
+    async report(all?: boolean): Promise<void> {
       const counted = days;
       days = new Map();
       const { retentionDays } = usagePolicy.current();
@@ -194,12 +185,6 @@ export const keyUseSchema = z
 
 type KeyUse = z.infer<typeof keyUseSchema>;
 
-interface KeyUseReports {
-  count: DecisionListener;
-  /** Adds counts to those in Redis. Never rejects: what it does not confirm is lost. @param all also what could wait */
-  report(all?: boolean): Promise<void>;
-}
-
 interface KeyUseDependencies {
   redis: RedisClient;
   now: () => number;
@@ -219,7 +204,7 @@ interface CountedKey {
 }
 
 /** Counts the use of each valid key, without a Redis command for each request. */
-export function createKeyUseReports({ redis, now }: KeyUseDependencies): KeyUseReports {
+export function createKeyUseReports({ redis, now }: KeyUseDependencies) {
   const keys = createWaitingCounts<CountedKey>({
     redis,
     max: maxKeys,
@@ -229,7 +214,7 @@ export function createKeyUseReports({ redis, now }: KeyUseDependencies): KeyUseR
   });
 
   return {
-    count({ customerId, keyHash }, { outcome }) {
+    count({ customerId, keyHash }: KeyPlace, { outcome }: Pick<CurrentDecision, 'outcome'>): void {
       const place = { customerId, keyHash };
       const key = keys.get(keyHash, () => ({ place, lastMs: 0, dayNumber: 0, served: 0, refused: 0 }));
       if (key === undefined) return;
@@ -239,6 +224,7 @@ export function createKeyUseReports({ redis, now }: KeyUseDependencies): KeyUseR
       if (outcome === 'allowed') key.served += 1;
       else key.refused += 1;
     },
+    /** Adds counts to those in Redis. Never rejects: what it does not confirm is lost. */
     report: keys.report,
   };
 }

@@ -97,17 +97,7 @@ export type PublishedStatus = z.infer<typeof publishedStatus>;
 export type EndCause = 'shutdown' | 'primary_lost';
 
 /** This process among those that share a Redis. */
-export interface Announcement {
-  /** Name of the process, another one at each start. */
-  readonly id: string;
-  /**
-   * Publishes what the process says of itself, and the settings that it enforces.
-   * @throws Error if Redis refuses the writes, or is unavailable
-   */
-  publish(): Promise<void>;
-  /** Takes the process off the list, at the end. Never rejects. @param cause why it ends */
-  withdraw(cause?: EndCause): Promise<void>;
-}
+export type Announcement = ReturnType<typeof createAnnouncement>;
 
 interface AnnouncementDependencies {
   redis: RedisClient;
@@ -121,7 +111,7 @@ interface AnnouncementDependencies {
 const expiryIntervalMs = 60_000;
 
 /** One command each time, and once a minute further ones, which keep the key and drop what is too old. */
-export function createAnnouncement(dependencies: AnnouncementDependencies): Announcement {
+export function createAnnouncement(dependencies: AnnouncementDependencies) {
   const { redis, readStatus, enforced, now } = dependencies;
   const key = redisKeys.processStatuses;
   const id = randomUUID();
@@ -156,8 +146,13 @@ export function createAnnouncement(dependencies: AnnouncementDependencies): Anno
   }
 
   return {
+    /** Name of the process, another one at each start. */
     id,
-    async publish() {
+    /**
+     * Publishes what the process says of itself, and the settings that it enforces.
+     * @throws Error if Redis refuses the writes, or is unavailable
+     */
+    async publish(): Promise<void> {
       const status = await readStatus();
       if (withdrawn) return;
       own = status.gateway;
@@ -172,7 +167,8 @@ export function createAnnouncement(dependencies: AnnouncementDependencies): Anno
       }
       await expire();
     },
-    async withdraw(cause) {
+    /** Takes the process off the list, at the end. Never rejects. @param cause why it ends */
+    async withdraw(cause?: EndCause): Promise<void> {
       withdrawn = true;
       if (cause === 'primary_lost') return;
       await readPredecessors()

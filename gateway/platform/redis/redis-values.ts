@@ -5,15 +5,10 @@ import { wrongTypeOf } from './redis-errors.ts';
 
 type Hash = Record<string, string>;
 
-export interface HashReader {
-  /** @throws UnexpectedValue if the key holds something else */
-  read(key: string): Promise<Hash>;
-  /** Reads two hashes of one slot at the same moment. @throws UnexpectedValue as read does */
-  readBoth(one: string, other: string): Promise<[Hash, Hash]>;
-}
+export type HashReader = ReturnType<typeof createHashReader>;
 
 /** Reads the hashes that are asked for in one turn of the event loop by one command. */
-export function createHashReader(redis: RedisClient): HashReader {
+export function createHashReader(redis: RedisClient) {
   let batch: { keys: string[]; replies: Promise<(string | string[])[]> } | undefined;
 
   function createBatch() {
@@ -36,11 +31,13 @@ export function createHashReader(redis: RedisClient): HashReader {
   }
 
   return {
-    async read(key) {
+    /** @throws UnexpectedValue if the key holds something else */
+    async read(key: string): Promise<Hash> {
       const [reply] = await readInBatch([key]);
       return hashOf(key, reply);
     },
-    async readBoth(one, other) {
+    /** Reads two hashes of one slot at the same moment. @throws UnexpectedValue as read does */
+    async readBoth(one: string, other: string): Promise<[Hash, Hash]> {
       const [first, second] = await readInBatch([one, other]);
       return [hashOf(one, first), hashOf(other, second)];
     },
