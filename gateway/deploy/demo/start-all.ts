@@ -98,6 +98,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => vo
 // The terminal was closed. Not passed on: a gateway with a services file would read that again.
 process.on('SIGHUP', () => void stopAll(0));
 
+const checkMs = 500;
 whenNpmEnds(() => void stopAll(1));
 
 const exampleServicesFile = fileURLToPath(new URL('../../upstream/example/services.yaml', import.meta.url));
@@ -194,8 +195,6 @@ const lines = [
   '  Ctrl-C stops everything.',
 ];
 process.stdout.write(`${lines.join('\n')}\n\n`);
-
-const checkMs = 500;
 
 /**
  * Calls back when npm, which runs this process, has ended without a signal to it, as after SIGKILL: nobody could stop the
