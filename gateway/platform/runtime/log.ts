@@ -131,7 +131,7 @@ type Progress = 'done' | 'busy' | 'failed';
  *
  * @param onDropped called with the number of dropped lines when lines can be written again
  */
-function createLogWriter(onDropped?: (lines: number) => void): LogWriter {
+export function createLogWriter(onDropped?: (lines: number) => void): LogWriter {
   const batches: string[] = [];
   /** Bytes of a batch that was written in part. */
   let rest: Buffer | undefined;
