@@ -132,14 +132,12 @@ describe('a service that is known by its path', () => {
   }
 
   describe('paths', () => {
-    test.each([
-      '/v1',
-      '/v1/',
-      '/v1/a%20b/%C3%A4,b;c=d',
-      '/v1/caf%c3%a9/@:$&+=~!*()',
-      '/v1/..a/.b/...',
-      '/v1/%61bc%25%3F?q=%2F..%2F%5C//&x=',
-    ])('%s passes as it is spelled', async (path) => {
+    test.each(
+      (
+        '/v1 /v1/ /v1/a%20b/%C3%A4,b;c=d /v1/caf%c3%a9/@:$&+=~!*() /v1/..a/.b/... ' +
+        '/v1/%61bc%25%3F?q=%2F..%2F%5C//&x='
+      ).split(' '),
+    )('%s passes as it is spelled', async (path) => {
       expect(await raw('GET', path)).toMatchObject({ status: 200, json: { url: path } });
     });
 

@@ -102,15 +102,11 @@ describe('events', () => {
     await change((session) => suspendCustomer(session, customerId));
     await expect
       .poll(() => typesAt('/changes').toSorted(), patient)
-      .toEqual([
-        'ban.began',
-        'customer.suspended',
-        'key.created',
-        'key.created',
-        'key.revoked',
-        'key.rotated',
-        'plan.changed',
-      ]);
+      .toEqual(
+        'ban.began customer.suspended key.created key.created key.revoked key.rotated plan.changed'.split(
+          ' ',
+        ),
+      );
     for (const each of at('/changes')) {
       const { type, data } = contentOf(each);
       if (!isEventType(type)) throw new Error(type);

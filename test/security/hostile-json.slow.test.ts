@@ -156,15 +156,9 @@ describe('text', () => {
 describe('query parameters', () => {
   const list = (query: string) => send(`${both.gateway.url}/v1/pets?${query}`, { key: both.key });
 
-  test.each([
-    'limit[]=1',
-    'limit[a]=1',
-    'limit[__proto__]=1',
-    '__proto__=1',
-    '__proto__[limit]=1',
-    'constructor=1',
-    'LIMIT=1',
-  ])('%s is ignored as unknown', async (query) => {
+  test.each(
+    'limit[]=1 limit[a]=1 limit[__proto__]=1 __proto__=1 __proto__[limit]=1 constructor=1 LIMIT=1'.split(' '),
+  )('%s is ignored as unknown', async (query) => {
     const response = await list(query);
     expect(response.status).toBe(200);
     expect((response.json as unknown[]).length).toBeGreaterThan(1);

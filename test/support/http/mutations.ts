@@ -1,68 +1,15 @@
 import { seededRandom } from '../seeded-random.ts';
 
 /** Tokens that often break parsers of HTTP and JSON. */
-const tokens = [
-  '\r\n',
-  '\n',
-  '\r',
-  '\r\n\r\n',
-  '\0',
-  '\t',
-  ' ',
-  '\x0b',
-  '\x7f',
-  '\xff',
-  ':',
-  ',',
-  ';',
-  '"',
-  '\\',
-  '%',
-  '%00',
-  '%2e%2e%2f',
-  '#',
-  '?',
-  '&',
-  '/',
-  '//',
-  '/../',
-  '*',
-  '0',
-  '-1',
-  '+1',
-  '0x10',
-  '1e400',
-  '99999999999999999999',
-  'Content-Length: 5\r\n',
-  'Content-Length: 0\r\n',
-  'Transfer-Encoding: chunked\r\n',
-  'Transfer-Encoding: identity\r\n',
-  'Connection: close\r\n',
-  'Connection: keep-alive\r\n',
-  'Connection: Upgrade\r\nUpgrade: x\r\n',
-  'Expect: 100-continue\r\n',
-  'Host: y\r\n',
-  'Authorization: Bearer x\r\n',
-  'HTTP/1.0',
-  'HTTP/1.1',
-  'HTTP/2.0',
-  'GET /v1/pets HTTP/1.1\r\n',
-  'POST /v1/pets HTTP/1.1\r\n',
-  'OPTIONS * HTTP/1.1\r\n',
-  'CONNECT x:1 HTTP/1.1\r\n',
-  '0\r\n\r\n',
-  '5\r\nabcde\r\n',
-  '[',
-  '{',
-  ']',
-  '}',
-  '"__proto__":',
-  '\\ud800',
-  'null',
-  'limit=',
-  'cursor=',
-  'status=',
-];
+const tokens = (
+  '\r\n~\n~\r~\r\n\r\n~\0~\t~ ~\x0b~\x7f~\xff~:~,~;~"~\\~%~%00~%2e%2e%2f~#~?~&~/~//~/../~*~0~-1~+1~' +
+  '0x10~1e400~99999999999999999999~Content-Length: 5\r\n~Content-Length: 0\r\n~' +
+  'Transfer-Encoding: chunked\r\n~Transfer-Encoding: identity\r\n~Connection: close\r\n~' +
+  'Connection: keep-alive\r\n~Connection: Upgrade\r\nUpgrade: x\r\n~Expect: 100-continue\r\n~' +
+  'Host: y\r\n~Authorization: Bearer x\r\n~HTTP/1.0~HTTP/1.1~HTTP/2.0~GET /v1/pets HTTP/1.1\r\n~' +
+  'POST /v1/pets HTTP/1.1\r\n~OPTIONS * HTTP/1.1\r\n~CONNECT x:1 HTTP/1.1\r\n~0\r\n\r\n~' +
+  '5\r\nabcde\r\n~[~{~]~}~"__proto__":~\\ud800~null~limit=~cursor=~status='
+).split('~');
 
 /**
  * Mutates requests: cuts, repeats, splices and changes parts of them at random.

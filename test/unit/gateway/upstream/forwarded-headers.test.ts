@@ -70,14 +70,9 @@ describe('a request to the upstream', () => {
   );
 
   // Those with dashes in their names are shown by http.properties.test.ts.
-  test.each([
-    'x_forwarded_for',
-    'X_Forwarded-For',
-    'x_real_ip',
-    'x_request_id',
-    'transfer_encoding',
-    'content_length',
-  ])('has no %s from an untrusted client', (name) => {
+  test.each(
+    'x_forwarded_for X_Forwarded-For x_real_ip x_request_id transfer_encoding content_length'.split(' '),
+  )('has no %s from an untrusted client', (name) => {
     expect(sentHeaders([name, '5'])).toEqual(asLists(gatewayHeaders));
   });
 

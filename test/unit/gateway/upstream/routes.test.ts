@@ -37,16 +37,12 @@ describe('the route of a path', () => {
     expect(matchOf('/v1/boxes/{id}')(path)).toBe('/v1/boxes/{id}');
   });
 
-  test.each([
-    '/v1/boxes/a;b',
-    '/v1/boxes/%',
-    '/v1/boxes/%zz',
-    '/v1/boxes/%c0%ae',
-    '/v1/boxes/a%2fb',
-    '/v1//boxes',
-  ])('does not exist for %s, which has another spelling or meaning', (path) => {
-    expect(matchOf('/v1/boxes/{id}')(path)).toBeUndefined();
-  });
+  test.each('/v1/boxes/a;b /v1/boxes/% /v1/boxes/%zz /v1/boxes/%c0%ae /v1/boxes/a%2fb /v1//boxes'.split(' '))(
+    'does not exist for %s, which has another spelling or meaning',
+    (path) => {
+      expect(matchOf('/v1/boxes/{id}')(path)).toBeUndefined();
+    },
+  );
 
   test('is one that everything is under, if no description has it, and the longest of these', () => {
     const routes = ['/v1', '/v1/b', '/v1/b/c'].map((under) => ({
@@ -55,17 +51,7 @@ describe('the route of a path', () => {
       under,
     }));
     const match = createMatch([...routes, { pattern: '/v1/b/{id}', allow: ['GET'] }]);
-    const found = [
-      '/v1',
-      '/v1/',
-      '/v1/bc/d',
-      '/v1/b/1',
-      '/v1/b/1/2',
-      '/v1/b/c',
-      '/v1/b/c/d/',
-      '/v2',
-      '/v1/../b',
-    ];
+    const found = '/v1 /v1/ /v1/bc/d /v1/b/1 /v1/b/1/2 /v1/b/c /v1/b/c/d/ /v2 /v1/../b'.split(' ');
     expect(found.map((path) => match(path)?.pattern)).toEqual([
       '/v1/*',
       '/v1/*',

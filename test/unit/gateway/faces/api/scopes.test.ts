@@ -31,16 +31,12 @@ test('sessions and tokens are closed to tokens', () => {
   const closed = apiRoutes.flatMap(({ scope, operation }) =>
     scope === undefined ? operation.operationId : [],
   );
-  expect(closed.toSorted()).toEqual([
-    'beginSession',
-    'endOtherSessions',
-    'endSession',
-    'endSessionOf',
-    'getSession',
-    'listApiTokens',
-    'listSessions',
-    'revokeApiToken',
-  ]);
+  expect(closed.toSorted()).toEqual(
+    (
+      'beginSession endOtherSessions endSession endSessionOf getSession listApiTokens ' +
+      'listSessions revokeApiToken'
+    ).split(' '),
+  );
 });
 
 test('a scope to write permits to read, and nothing else does', () => {
