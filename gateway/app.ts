@@ -20,7 +20,6 @@ import { findAmbiguity, normalizeTarget } from './platform/http/request.ts';
 import { asksForWebSocket, createWebSockets } from './platform/http/websocket.ts';
 import type { Metrics } from './platform/observability/metrics.ts';
 import type { RequestSpans } from './platform/observability/request-spans.ts';
-import type { RedisState } from './process/redis-state.ts';
 import { createAddressLimit, type AddressLimit } from './quota/address-limit.ts';
 import { anonymousPlan } from './quota/plan-settings.ts';
 import { createQuota, type Quota } from './quota/quota.ts';
@@ -52,7 +51,15 @@ type JourneyConfig = Pick<
   'services' | 'api' | 'trustProxy' | 'publicUrl' | 'supportUrl' | 'corsOrigins'
 >;
 
-export interface GatewayDependencies extends RedisState, JourneyConfig {
+/** What steps need that know keys and quotas: all of it is of Redis. */
+type KeysAndQuotas = Parameters<typeof createQuota>[0] &
+  Parameters<typeof createApiKeyCache>[0] &
+  Parameters<typeof createUsageLookup>[0] &
+  Parameters<typeof createRecordDecision>[0] &
+  Pick<Parameters<typeof recordAccess>[0], 'failures'> &
+  Pick<Parameters<typeof createGiveBack>[0], 'usageTotals'>;
+
+export interface GatewayDependencies extends JourneyConfig, KeysAndQuotas {
   /** Where the requests to each of the services go, in the same order. */
   upstreams: readonly ServiceUpstream[];
   log: Logger;
