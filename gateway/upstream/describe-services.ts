@@ -68,10 +68,9 @@ export function describeServices(
   const unreadable = read.flatMap(({ issues = [] }) => issues);
   if (unreadable.length > 0) throw new YamlFileError(unreadable);
   const sources = read.flatMap(({ source }) => source ?? []);
-  const based = sources.map(({ owner, description }) => {
-    const { basePath, issues } = basePathOf(description);
-    return { name: owner.name, owner, description, basePath, issues };
-  });
+  const based = sources.map(({ owner, description }) =>
+    Object.assign(basePathOf(description), { name: owner.name, owner, description }),
+  );
   const passing = services.flatMap(({ name, paths = [], upgrade }, ordinal) =>
     paths.map((under) => passingRoute({ name, ordinal, upgrade }, under)),
   );
@@ -80,12 +79,9 @@ export function describeServices(
   const basePaths = [...new Set([basePath, ...based.map((each) => each.basePath), ...underPaths])];
   const serverPath = basePaths.length === 1 ? basePath : '';
   const prefixOf = (path: string) => (serverPath === '' ? path : '');
-  const described = based.map(({ name, owner, description, basePath: ofService, issues }) => ({
-    name,
-    owner,
-    description: withPrefix(description, prefixOf(ofService)),
-    issues,
-  }));
+  const described = based.map((each) =>
+    Object.assign({}, each, { description: withPrefix(each.description, prefixOf(each.basePath)) }),
+  );
   const own = withPrefix(readOwnDescription(basePaths, api.keyHeader), prefixOf(basePath));
   const isNamed = based[0]?.description.outline.info.title !== undefined;
   const title = api.title ?? (isNamed ? undefined : titleOf(services[0]?.name));

@@ -5,7 +5,7 @@ import { errorMessage } from '#runtime/error-message.ts';
 import type { z } from 'zod';
 import { assertPublicUrl, type Config } from '../platform/config/config.ts';
 import { defaultKeyPrefix } from '../platform/config/key-prefix.ts';
-import type { ApiConfig, ServiceConfig } from '../platform/config/service-config.ts';
+import type { ApiConfig, DescriptionText, ServiceConfig } from '../platform/config/service-config.ts';
 import { readYamlFile, YamlFileError, type YamlIssue } from '../platform/config/yaml-file.ts';
 import { describeServices } from './describe-services.ts';
 import { petsApi, petsDescription, petsServiceName } from './pets-service.ts';
@@ -40,7 +40,13 @@ const maxBytes = 256 * 1024;
  */
 export function loadServices(settings: ServiceSettings): LoadedServices {
   const { servicesFile } = settings;
-  if (servicesFile === undefined) return { services: [petsService(settings)], api: petsApi() };
+  if (servicesFile === undefined) {
+    const fields = { urls: settings.petsServiceUrls };
+    return {
+      services: [serviceConfig(petsServiceName, fields, settings, petsDescription())],
+      api: petsApi(),
+    };
+  }
   return namingSetting(() => {
     const { basePaths, ...loaded } = readServicesFile(servicesFile, settings);
     assertPublicUrl(settings.publicUrl, basePaths);
@@ -58,22 +64,25 @@ function namingSetting<T>(read: () => T): T {
   }
 }
 
-function petsService({
-  petsServiceUrls,
-  upstreamTimeoutMs,
-  upstreamConnections,
-  maxBodyBytes,
-}: ServiceSettings): ServiceConfig {
+/** A service with everything that its fields leave to defaults. */
+function serviceConfig(
+  name: string,
+  fields: Omit<ServicesFile['services'][string], 'description'>,
+  settings: ServiceSettings,
+  description: DescriptionText | undefined,
+): ServiceConfig {
   return {
-    name: petsServiceName,
-    audience: petsServiceName,
-    urls: petsServiceUrls,
-    timeoutMs: upstreamTimeoutMs,
-    connections: upstreamConnections,
-    maxBodyBytes,
-    readiness: '/readyz',
-    description: petsDescription(),
-    paths: [],
+    name,
+    audience: fields.audience ?? name,
+    urls: fields.urls,
+    timeoutMs: fields.timeoutMs ?? settings.upstreamTimeoutMs,
+    connections: fields.connections ?? settings.upstreamConnections,
+    maxBodyBytes: fields.maxBodyBytes ?? settings.maxBodyBytes,
+    readiness: fields.readiness ?? '/readyz',
+    description,
+    paths: fields.paths ?? [],
+    upgrade: fields.upgrade,
+    setCookie: fields.setCookie,
   };
 }
 
@@ -98,9 +107,12 @@ function readServiceSettings(path: string, settings: ServiceSettings): LoadedSer
   const parsed = servicesFileSchema.safeParse(file.value);
   const issues: YamlIssue[] = [];
   const read = (fields: readonly string[], named: string) => {
-    const text = readText(resolve(dirname(path), named), named);
-    if (text.issue !== undefined) issues.push({ path: fields, text: text.issue });
-    return text.text;
+    try {
+      return readFile(resolve(dirname(path), named)).toString();
+    } catch (error) {
+      issues.push({ path: fields, text: whyUnreadable(named, error) });
+      return '';
+    }
   };
   // Also if other fields are invalid, to name at once all that is wrong with the API.
   const [guide, changelog] = ['guide', 'changelog'].map((field) => {
@@ -111,25 +123,10 @@ function readServiceSettings(path: string, settings: ServiceSettings): LoadedSer
     throw new YamlFileError(file.describe([...parsed.error.issues.flatMap(issuesOf), ...issues]));
   const { api = {}, services } = parsed.data;
   issues.push(...sharedValues(services));
-  const found = Object.entries(services).map(([service, fields]) => ({
-    name: service,
-    audience: fields.audience ?? service,
-    urls: fields.urls,
-    timeoutMs: fields.timeoutMs ?? settings.upstreamTimeoutMs,
-    connections: fields.connections ?? settings.upstreamConnections,
-    maxBodyBytes: fields.maxBodyBytes ?? settings.maxBodyBytes,
-    readiness: fields.readiness ?? '/readyz',
-    description:
-      fields.description === undefined
-        ? undefined
-        : {
-            file: fields.description,
-            text: read(['services', service, 'description'], fields.description),
-          },
-    paths: fields.paths ?? [],
-    upgrade: fields.upgrade,
-    setCookie: fields.setCookie,
-  }));
+  const found = Object.entries(services).map(([service, { description: named, ...fields }]) => {
+    const text = named === undefined ? '' : read(['services', service, 'description'], named);
+    return serviceConfig(service, fields, settings, named === undefined ? undefined : { file: named, text });
+  });
   // The guide of the pets service is for its API, alone or with other services.
   const own = Object.hasOwn(services, petsServiceName) ? petsApi(api) : generalApi;
   if (issues.length > 0) throw new YamlFileError(file.describe(issues));
@@ -160,15 +157,6 @@ const generalApi: ApiConfig = {
   keyVariable: generalKeyVariable,
   productName: 'API gateway',
 };
-
-/** Reads a file that the services file names. @returns an empty text with what is wrong with it, if it can't be used */
-function readText(path: string, named: string): { text: string; issue?: string } {
-  try {
-    return { text: readFile(path).toString() };
-  } catch (error) {
-    return { text: '', issue: whyUnreadable(named, error) };
-  }
-}
 
 function readBytes(path: string): Buffer {
   try {
