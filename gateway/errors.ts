@@ -1,5 +1,3 @@
-import { nameWrongType, UnexpectedValue } from './platform/redis/redis-errors.ts';
-
 /**
  * The closed list of the gateway's own errors. Clients switch on the code, so a code is never renamed. The same list is in
  * openapi.yaml.
@@ -89,13 +87,4 @@ export class GatewayError extends StacklessError {
   get body(): { code: ErrorCode; message: string; status: number } {
     return { code: this.code, message: this.message, status: this.status };
   }
-}
-
-/** What is wrong in Redis is for operators, and anything but an expected refusal is a bug: its detail is logged and never sent. */
-export function toGatewayError(thrown: unknown): GatewayError {
-  if (thrown instanceof GatewayError) return thrown;
-  const cause = nameWrongType(thrown);
-  return new GatewayError(cause instanceof UnexpectedValue ? 'service_unavailable' : 'internal_error', {
-    cause,
-  });
 }

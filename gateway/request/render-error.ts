@@ -1,10 +1,11 @@
 import type { ErrorRequestHandler, Request, Response } from 'express';
 import type { Logger } from 'pino';
-import { GatewayError, toGatewayError } from '../errors.ts';
+import { GatewayError } from '../errors.ts';
 import { defaultMaxBodyBytes } from '../platform/config/service-config.ts';
 import type { PublicAddress } from '../platform/http/addresses.ts';
 import { awaitsContinue, hasBody } from '../platform/http/request.ts';
 import { beginJson, endOnceRead, helpLink, ResponseHeaders, sendJson } from '../platform/http/response.ts';
+import { nameWrongType, UnexpectedValue } from '../platform/redis/redis-errors.ts';
 import type { AddressLimit } from '../quota/address-limit.ts';
 import { addressLimitHeaders } from '../quota/rate-limit-headers.ts';
 import { clientAddress } from './begin.ts';
@@ -85,4 +86,13 @@ function sendError(req: Request, res: Response, error: GatewayError): void {
 /** Node itself reads and drops a short rest of a body, and the connection stays usable. */
 function isShortRest(req: Request): boolean {
   return !awaitsContinue(req) && Number(req.headers['content-length'] ?? Number.NaN) <= defaultMaxBodyBytes;
+}
+
+/** What is wrong in Redis is for operators, and anything but an expected refusal is a bug: its detail is logged and never sent. */
+function toGatewayError(thrown: unknown): GatewayError {
+  if (thrown instanceof GatewayError) return thrown;
+  const cause = nameWrongType(thrown);
+  return new GatewayError(cause instanceof UnexpectedValue ? 'service_unavailable' : 'internal_error', {
+    cause,
+  });
 }
