@@ -1,6 +1,5 @@
 import { isIPv6 } from 'node:net';
 import { runService, type Start } from '#runtime/lifecycle.ts';
-import { choosePort, listen } from '#runtime/listen.ts';
 import { createLog, createRequestLog, logConsoleLines } from '#runtime/log.ts';
 import { startEvents } from './control/webhooks/start-events.ts';
 import { provideConsoleCode, provideDemoKey } from './deploy/demo/demo-access.ts';
@@ -9,8 +8,10 @@ import { settings } from './platform/config/config.ts';
 import {
   adminEndpoint,
   adminHostNames,
+  choosePort,
   consoleLink,
   consoleOrigin,
+  listen,
   publicEndpoint,
   publicOrigin,
 } from './platform/config/endpoints.ts';
@@ -19,9 +20,8 @@ import { setKeyPrefix } from './platform/config/key-prefix.ts';
 import { createMetrics } from './platform/observability/metrics.ts';
 import { startEmbeddedRedis } from './platform/redis/embedded/embedded-redis.ts';
 import { createAdminApp, createAdminServer } from './process/admin-server.ts';
-import { createInstance, startTracing } from './process/instance.ts';
+import { createGatewayIdentity, createInstance, startTracing } from './process/instance.ts';
 import { createPrimary } from './process/primary.ts';
-import { createGatewayIdentity } from './process/process-status.ts';
 import { createReload, loadSettings, type GatewayConfig } from './process/reload.ts';
 import { describeServices } from './upstream/describe-services.ts';
 import { loadPrivateKey } from './upstream/internal-token.ts';

@@ -3,10 +3,9 @@ import type { KeyObject } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Shutdown } from '#runtime/lifecycle.ts';
-import { choosePort } from '#runtime/listen.ts';
 import type { Logger } from 'pino';
 import type { Health, Service } from '../control/status/service.ts';
-import { publicEndpoint } from '../platform/config/endpoints.ts';
+import { choosePort, publicEndpoint } from '../platform/config/endpoints.ts';
 import type { InstanceConfig } from '../platform/config/instance-config.ts';
 import type { Metrics } from '../platform/observability/metrics.ts';
 import {

@@ -1,4 +1,5 @@
 import type { Span } from '@opentelemetry/api';
+import { toError } from '#runtime/error-message.ts';
 import { Cluster } from 'ioredis';
 import type { Caller } from '../keys/api-key-cache.ts';
 import type { Limits } from '../limits/limits.ts';
@@ -109,7 +110,7 @@ export function createQuotaBatch({
       }
     } catch (error) {
       endSpan?.(error);
-      for (const { reject } of batch) reject(error instanceof Error ? error : new Error(String(error)));
+      for (const { reject } of batch) reject(toError(error));
     } finally {
       inFlight -= 1;
       if (waiting.length > 0) schedule();

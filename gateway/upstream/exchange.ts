@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable, type Duplex } from 'node:stream';
+import { toError } from '#runtime/error-message.ts';
 import type { Dispatcher } from 'undici';
 import { GatewayError } from '../errors.ts';
 import { isSafe } from '../platform/http/request.ts';
@@ -30,8 +31,7 @@ class Exchange<Req extends IncomingMessage, Res extends ServerResponse>
   readonly #options: TransportOptions<Req, Res>;
   readonly #req: Req;
   readonly #res: Res;
-  readonly #succeed: () => void;
-  readonly #fail: (error: GatewayError) => void;
+  readonly #done: (error?: GatewayError) => void;
   readonly #headers: string[];
   readonly #body: Buffer | Readable | null;
   readonly #upgrade: ((service: Duplex) => void) | undefined;
@@ -64,15 +64,13 @@ class Exchange<Req extends IncomingMessage, Res extends ServerResponse>
     req: Req,
     res: Res,
     target: Target,
-    succeed: () => void,
-    fail: (error: GatewayError) => void,
+    done: (error?: GatewayError) => void,
   ) {
     this.#options = options;
     this.#req = req;
     this.#res = res;
     this.#target = target;
-    this.#succeed = succeed;
-    this.#fail = fail;
+    this.#done = done;
     this.#headers = options.requestHeaders(req, res);
     this.#body = options.requestBody(res);
     this.#upgrade = options.upgrade?.(req, res);
@@ -339,15 +337,11 @@ class Exchange<Req extends IncomingMessage, Res extends ServerResponse>
     } catch (thrown) {
       error ??= toError(thrown);
     }
-    if (error === undefined) return this.#succeed();
+    if (error === undefined) return this.#done();
     const isHarmless = isSafe(this.#req) || this.#firstSentAt === undefined;
     const retry = { safe: isHarmless, idempotent: hasIdempotencyKey(this.#headers) };
-    this.#fail(upstreamError(error, retry));
+    this.#done(upstreamError(error, retry));
   }
-}
-
-function toError(thrown: unknown): Error {
-  return thrown instanceof Error ? thrown : new Error(String(thrown));
 }
 
 export function createTransport<Req extends IncomingMessage, Res extends ServerResponse>(
@@ -359,7 +353,9 @@ export function createTransport<Req extends IncomingMessage, Res extends ServerR
       // Has no cause: the ejection was logged, and is no news with each request.
       if (target === undefined)
         throw new GatewayError('upstream_unavailable', { headers: { 'Retry-After': '1' } });
-      new Exchange(options, req, res, target, resolve, reject).begin();
+      new Exchange(options, req, res, target, (error) =>
+        error === undefined ? resolve() : reject(error),
+      ).begin();
     });
 }
 

@@ -7,6 +7,11 @@ export function errorMessage(error: unknown): string {
   return typeof error === 'string' ? error : inspect(error);
 }
 
+/** Anything that was thrown, as an error. */
+export function toError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(String(thrown));
+}
+
 /** The same text in one line, whatever a library or a value contains. */
 export function oneLine(text: string): string {
   const lines = text.split(/[\r\n]/).map((line) => line.trim());

@@ -3,9 +3,9 @@ import { cpSync, existsSync, realpathSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { makeDirectory } from '#runtime/data-directory.ts';
-import { choosePort } from '#runtime/listen.ts';
 import { Redis } from 'ioredis';
 import type { Logger } from 'pino';
+import { choosePort } from '../../config/endpoints.ts';
 import { isReplyError } from '../redis-errors.ts';
 import type { EmbeddedRedis } from './in-process-redis.ts';
 
