@@ -57,7 +57,7 @@ API6: sensitive business flows: costs and bans make automation expensive
   gateway/scopes-and-costs: a request takes what it costs from each window; with less left it is refused and takes nothing
   gateway/ban-policy: a client on %s that goes on at 50 requests a second, within %d s of its first 429
 API7: server-side request forgery: a client chooses no address
-  unit/gateway/upstream/forwarded-headers: has no %s, not even from a trusted proxy
+  unit/gateway/upstream/headers: has no %s, not even from a trusted proxy
   unit/gateway/platform/http/http.properties: in absolute form is reduced to its path and query for any host
 API8, headers: security misconfiguration: every response has its security headers
   security/security-headers.slow: are sent once: %s

@@ -74,7 +74,7 @@ RFC 9110, HTTP semantics
 13.1.2: If-None-Match compares weakly; an asterisk matches whatever there is
   does not apply: the gateway makes no tags: If-None-Match passes to the service
 13.1.1: If-Match and the other conditions are for who has the resource
-  unit/gateway/upstream/forwarded-headers: has the client's headers that say what is asked for, repeated ones included, and the gateway's own
+  unit/gateway/upstream/headers: has the client's headers that say what is asked for, repeated ones included, and the gateway's own
 13.2.1: conditions count only where the response would be a success
   does not apply: the gateway evaluates no conditions of services
 14: ranges are optional

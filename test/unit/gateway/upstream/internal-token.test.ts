@@ -2,11 +2,11 @@ import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { loadPrivateKey, readPrivateKey } from '../../../../../gateway/upstream/internal-token.ts';
-import { loadConfig } from '../../../../../pets-service/config.ts';
-import { loadPublicKeys } from '../../../../../pets-service/internal-token.ts';
-import { shared } from '../../../../support/kits/shared.ts';
-import { temporaryDirectory } from '../../../../support/kits/temporary-directory.ts';
+import { loadPrivateKey, readPrivateKey } from '../../../../gateway/upstream/internal-token.ts';
+import { loadConfig } from '../../../../pets-service/config.ts';
+import { loadPublicKeys } from '../../../../pets-service/internal-token.ts';
+import { shared } from '../../../support/kits/shared.ts';
+import { temporaryDirectory } from '../../../support/kits/temporary-directory.ts';
 
 const directory = shared(temporaryDirectory);
 const p256 = generateKeyPairSync('ec', { namedCurve: 'P-256' });
