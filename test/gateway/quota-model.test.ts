@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, test } from 'vitest';
-import { startInProcessRedis } from '../../gateway/platform/redis/embedded/in-process-redis.ts';
+import { startInProcessRedis } from '../../gateway/platform/redis/embedded/embedded-redis.ts';
 import { quotaScenario, runQuotaScenario } from '../support/checks/quota-run.ts';
 import { connectRedis } from '../support/kits/keys.ts';
 import { startRedisServer } from '../support/stores/redis-server.ts';

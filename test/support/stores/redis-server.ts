@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { Redis } from 'ioredis';
-import { startInProcessRedis } from '../../../gateway/platform/redis/embedded/in-process-redis.ts';
+import { startInProcessRedis } from '../../../gateway/platform/redis/embedded/embedded-redis.ts';
 import { startRedisProcess, type RedisProcess } from './redis-process.ts';
 
 export interface RedisServer extends RedisProcess {

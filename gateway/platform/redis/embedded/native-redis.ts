@@ -7,7 +7,13 @@ import { Redis } from 'ioredis';
 import type { Logger } from 'pino';
 import { choosePort } from '../../config/endpoints.ts';
 import { isReplyError } from '../redis-errors.ts';
-import type { EmbeddedRedis } from './in-process-redis.ts';
+
+export interface EmbeddedRedis {
+  url: string;
+  /** One line for people: what runs, and what that means for their data. */
+  description: string;
+  close(): Promise<void>;
+}
 
 const startTimeoutMs = 10_000;
 const restartDelayMs = 500;
