@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { methods } from './check-description.ts';
 import { fieldsOf, referenceOf, resolveReference, type Fields } from './service-description.ts';
 
 /*
@@ -128,8 +129,6 @@ export interface ApiDocument {
   operations: Operation[];
   schemas: { name: string; schema: Schema }[];
 }
-
-const methods = ['get', 'post', 'put', 'patch', 'delete'];
 
 /**
  * Reads an OpenAPI document. HEAD and OPTIONS are left out: they exist on every path.

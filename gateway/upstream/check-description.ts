@@ -1,6 +1,6 @@
 import { defaultBasePath } from '../platform/config/config.ts';
 import type { YamlIssue } from '../platform/config/yaml-file.ts';
-import { isReservedInRequest } from './headers.ts';
+import { isReservedInRequest, words } from './headers.ts';
 import { whyUnmatchable } from './routes.ts';
 import {
   accessIssues,
@@ -20,18 +20,11 @@ import {
 export const methods = ['get', 'post', 'put', 'patch', 'delete'];
 
 /** Fields of an operation (OpenAPI 3.1, section 4.8.10.1) that are published; `servers` and `callbacks` are not. */
-const operationFields = new Set([
-  'tags',
-  'summary',
-  'description',
-  'externalDocs',
-  'operationId',
-  'parameters',
-  'requestBody',
-  'responses',
-  'deprecated',
-  'security',
-]);
+const operationFields = new Set(
+  words(
+    'tags summary description externalDocs operationId parameters requestBody responses deprecated security',
+  ),
+);
 /** Extensions that mean something to the gateway begin so: another one is misspelt. */
 const ownExtension = /^x-(?:quota|error)/;
 

@@ -145,17 +145,10 @@ function tokens(value: string): string[] {
 }
 
 /** Headers of each response that the gateway sets, as the description has them. */
-export const ownResponseHeaders = [
-  'X-RateLimit-Limit',
-  'X-RateLimit-Remaining',
-  'X-RateLimit-Reset',
-  'RateLimit-Policy',
-  'RateLimit',
-  'X-Request-Id',
-  'Cache-Control',
-  'Content-Security-Policy',
-  'X-Content-Type-Options',
-];
+export const ownResponseHeaders = words(`
+  X-RateLimit-Limit X-RateLimit-Remaining X-RateLimit-Reset RateLimit-Policy RateLimit X-Request-Id
+  Cache-Control Content-Security-Policy X-Content-Type-Options
+`);
 
 /** The gateway's own, those of a connection, and those that command a browser or a proxy before the gateway. */
 const reservedResponses = new Set([
@@ -195,6 +188,7 @@ export function isReservedInRequest(name: string): boolean {
   return reservedRequests.has(lower) || lower.includes('_') || /^(?:proxy-|x-forwarded-)/.test(lower);
 }
 
-function words(text: string): string[] {
+/** A list of words as text. */
+export function words(text: string): string[] {
   return text.trim().split(/\s+/);
 }

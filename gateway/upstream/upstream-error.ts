@@ -1,15 +1,10 @@
 import { errors } from 'undici';
 import { GatewayError } from '../errors.ts';
+import { words } from './headers.ts';
 
-const unreachable = new Set([
-  'ECONNREFUSED',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'EHOSTDOWN',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'UND_ERR_CONNECT_TIMEOUT',
-]);
+const unreachable = new Set(
+  words('ECONNREFUSED EHOSTUNREACH ENETUNREACH EHOSTDOWN ENOTFOUND EAI_AGAIN UND_ERR_CONNECT_TIMEOUT'),
+);
 
 /** The process has no file descriptors left, or the gateway is shutting down. */
 const localResourceErrors = new Set(['EMFILE', 'ENFILE', 'UND_ERR_CLOSED', 'UND_ERR_DESTROYED']);
