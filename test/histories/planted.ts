@@ -74,7 +74,7 @@ for (const one of planted.filter(({ name }) => name.includes(values.only))) {
   if (results.length === 0) throw new Error(output);
   const found = results.filter((count) => count > 0).length;
   const broken = new Set(Array.from(output.matchAll(/^([A-Za-z].*): \d+$/gm), ([, promise]) => promise));
-  const rare = one.isRare === true ? ' (rare)' : '';
+  const rare = one.isRare ? ' (rare)' : '';
   console.log(`${one.name}${rare}: found in ${found} of ${results.length}: ${[...broken].join(', ')}`);
   if (found > 0 === (one.edits.length === 0)) process.exitCode = 1;
 }
