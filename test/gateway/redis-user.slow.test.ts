@@ -62,7 +62,7 @@ describe('the Redis user of users.acl', { tags: ['redis-server'], timeout: 180_0
       ['POST', '/api/customers', { name: 'new', plan: 'free' }],
       ['POST', '/api/webhooks', { url: 'https://webhooks.invalid/' }],
       ['GET', '/api/keys'],
-      ['GET', '/api/keys?search=x&state=valid'],
+      ['GET', '/api/keys?search=x&state=active'],
       ['GET', `/api/keys/${id}`],
       ['GET', `/api/customers/${customerId}/usage?days=30`],
       ['PUT', `/api/keys/${id}/ban`, { seconds: 60, reason: 'test' }],
