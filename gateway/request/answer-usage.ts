@@ -22,11 +22,13 @@ interface AnswerUsageDependencies {
   apiKeys: ApiKeyCache;
   lookUpUsage: LookUpUsage;
   refuseAnonymous: RefuseAnonymous;
+  now: () => number;
 }
 
 /** Responds to GET with a client's plan and usage. Costs no quota, so that it works even after a 429. */
 export function answerUsage(dependencies: AnswerUsageDependencies): RequestHandler {
-  const { path, apiKeys, lookUpUsage, refuseAnonymous } = dependencies;
+  const { path, apiKeys, lookUpUsage, refuseAnonymous, now } = dependencies;
+  const countLookup = createLookupLimit(now);
   return function answerUsage(req, res, next) {
     if (req.path !== path || (req.method !== 'GET' && req.method !== 'HEAD')) return next();
     return respond(req, res);
@@ -35,9 +37,9 @@ export function answerUsage(dependencies: AnswerUsageDependencies): RequestHandl
   async function respond(req: Request, res: Response): Promise<void> {
     setDecision(res, 'free');
     const days = parseDays(req.query['days']);
-    const current = await withCurrentRecord(apiKeys, callerOf(res.locals), (caller) =>
-      lookUpUsage(caller, days),
-    );
+    const known = callerOf(res.locals);
+    await countLookup(known.keyHash);
+    const current = await withCurrentRecord(apiKeys, known, (caller) => lookUpUsage(caller, days));
     if (current.outcome === 'refused') {
       delete res.locals.caller;
       return refuseAnonymous(req, res, current.error, current.key);
@@ -56,6 +58,26 @@ export function answerUsage(dependencies: AnswerUsageDependencies): RequestHandl
     }
     sendJson(res, 200, res.locals.headers, JSON.stringify(usageBody(caller, usage)));
   }
+}
+
+/** Limit of each key on each instance: a look-up costs no quota, so something else has to bound its cost. */
+const lookupsPerSecond = 10;
+
+/** Counts one more look-up of a key. @throws GatewayError rate_limit_exceeded if there are too many */
+function createLookupLimit(now: () => number) {
+  const lookups = new RateLimiterMemory({ points: lookupsPerSecond, duration: 1 });
+  return async function countLookup(keyHash: string): Promise<void> {
+    try {
+      await lookups.consume(keyHash);
+    } catch (error) {
+      if (!(error instanceof RateLimiterRes)) throw error;
+      const window = { limit: lookupsPerSecond, remaining: 0, resetMs: error.msBeforeNext };
+      throw new GatewayError('rate_limit_exceeded', {
+        message: `Usage can be read ${lookupsPerSecond} times a second.`,
+        headers: lookupLimitHeaders(window, now()),
+      });
+    }
+  };
 }
 
 /** A client that wants more asks its operator. */
@@ -117,7 +139,7 @@ interface LookedUpUsage extends Usage {
 /**
  * @param days number of days, today included
  * @returns undefined if the caller's record has changed since it was read
- * @throws GatewayError rate_limit_exceeded after too many look-ups, service_unavailable while Redis is unavailable
+ * @throws GatewayError service_unavailable while Redis is unavailable
  */
 type LookUpUsage = (caller: Caller, days?: number) => Promise<LookedUpUsage | undefined>;
 
@@ -127,31 +149,13 @@ interface UsageLookupDependencies {
   plans: Plans;
   banPolicy: LiveBanPolicy;
   usagePolicy: LiveUsagePolicy;
-  now: () => number;
 }
-
-/** Limit of each key on each instance: a look-up costs no quota, so something else has to bound its cost. */
-const lookupsPerSecond = 10;
 
 /**
  * Reads a key's usage for its owner, by one Redis command, which also confirms the record, and one for all months.
  */
 export function createUsageLookup(dependencies: UsageLookupDependencies): LookUpUsage {
-  const { redis, gate, plans, banPolicy, usagePolicy, now } = dependencies;
-  const lookups = new RateLimiterMemory({ points: lookupsPerSecond, duration: 1 });
-
-  async function countLookup(keyHash: string): Promise<void> {
-    try {
-      await lookups.consume(keyHash);
-    } catch (error) {
-      if (!(error instanceof RateLimiterRes)) throw error;
-      const window = { limit: lookupsPerSecond, remaining: 0, resetMs: error.msBeforeNext };
-      throw new GatewayError('rate_limit_exceeded', {
-        message: `Usage can be read ${lookupsPerSecond} times a second.`,
-        headers: lookupLimitHeaders(window, now()),
-      });
-    }
-  }
+  const { redis, gate, plans, banPolicy, usagePolicy } = dependencies;
 
   async function read(caller: Caller, days: number): Promise<LookedUpUsage | undefined> {
     const { customerId, rev } = caller;
@@ -168,7 +172,6 @@ export function createUsageLookup(dependencies: UsageLookupDependencies): LookUp
   }
 
   return async function lookUpUsage(caller, days = 0) {
-    await countLookup(caller.keyHash);
     try {
       return await read(caller, days);
     } catch (error) {

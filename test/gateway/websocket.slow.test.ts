@@ -165,7 +165,7 @@ describe('a service with upgrade: true', () => {
     expect(headers['upgrade']).toBeUndefined();
   });
 
-  test('loses those of a key that is revoked or banned', async () => {
+  test('loses those of a key that is revoked or banned, also one that asks for its usage all the time', async () => {
     const ended = await Promise.all(
       ['revoke', 'ban'].map(async (what) => {
         const issued = await issuer.issue({ plan: 'business' });
@@ -176,6 +176,13 @@ describe('a service with upgrade: true', () => {
     );
     const other = open('/live/a');
     await opened(other);
+    const polling = new AbortController();
+    const usage = (key: string) => send(`${gateway.url}/live/usage`, { key });
+    for (const { issued } of ended)
+      expect((await usage(issued.key)).json).toMatchObject({ plan: 'business' });
+    const polls = ended.map(async ({ issued }) => {
+      while (!polling.signal.aborted) await usage(issued.key);
+    });
     for (const { what, issued } of ended) {
       const args =
         what === 'revoke'
@@ -184,6 +191,8 @@ describe('a service with upgrade: true', () => {
       expect(await runOps([...args, '--as', 'test', '--reason', 'test'], env)).toMatchObject({ code: 0 });
     }
     expect(await Promise.all(ended.map(({ code }) => code))).toEqual([1008, 1008]);
+    polling.abort();
+    await Promise.all(polls);
     expect(other.readyState).toBe(WebSocket.OPEN);
   }, 30_000);
 
