@@ -135,7 +135,7 @@ export const seenRev = z.object({
 export const keyChangeInput = z
   .strictObject({ name: nameInput.optional(), ...keyInputs })
   .refine((fields) => Object.values(fields).some((value) => value !== undefined), {
-    message: `there is nothing to change: give name, ${Object.keys(keyInputs).join(' or ')}`,
+    message: `there is nothing to change: give ${new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(['name', ...Object.keys(keyInputs)])}`,
   });
 
 /** A change of a customer. Null removes a field; one that is absent stays as it is. */

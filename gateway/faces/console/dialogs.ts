@@ -57,7 +57,9 @@ function fieldSchema(input: z.ZodType | undefined, name: string): z.ZodType {
 
 function dialogField(name: string, form: FormField, schema: z.ZodType, isChange: boolean): DialogField {
   const nullable = schema.safeParse(null).success;
-  const { maxLength, minimum, maximum } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
+  const { anyOf = [], ...single } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
+  // Of a field that may be null, one of two.
+  const { maxLength, minimum, maximum } = anyOf.find(({ type }) => type !== 'null') ?? single;
   return {
     ...form,
     name,

@@ -18,6 +18,12 @@ test('the console offers all that changes something, but for what a page asks by
   ]);
 });
 
+test('what is offered has a route, and a key is not offered what its state rules out', () => {
+  const named = (found: readonly { operationId: string }[]) => found.map(({ operationId }) => operationId);
+  expect(named(changes.filter(({ asks, http }) => asks !== undefined && http === undefined))).toEqual([]);
+  expect(named(dialogs.filter(({ noun, states }) => noun === 'key' && states === undefined))).toEqual([]);
+});
+
 test('each text has places of its title, and of fields that its target or its result has', () => {
   for (const { operationId, ...dialog } of dialogs) {
     const result = changes.find((operation) => operation.operationId === operationId)?.result;
@@ -71,6 +77,29 @@ test('what a field takes, and whether it is required, follows from the input', (
   // A change may leave the name out, and a form cannot empty it.
   expect(fieldsOf('changeKey')).toEqual({ name, expiresAt, scopes });
   expect(fieldsOf('issueFurtherKey')).toMatchObject({ name: { required: false, nullable: false } });
+});
+
+test('a field has the bounds of its input, also if it may be null', () => {
+  const input = z.strictObject({
+    team: z.string().max(60).nullish(),
+    size: z.int().min(2).max(9).nullable(),
+  });
+  const operation = change({
+    operationId: 'changeTeam',
+    http: 'PATCH /keys/:id',
+    summary: '',
+    responds: '',
+    input,
+    result: z.object({}),
+    asks: {
+      offer: 'Change…',
+      heading: 'Change',
+      fields: { team: { label: '' }, size: { label: '' } },
+      done: 'It is changed',
+    },
+    run: () => Promise.resolve({}),
+  });
+  expect(dialogsOf([operation])).toMatchObject([{ fields: [{ maxlength: 60 }, { min: 2, max: 9 }] }]);
 });
 
 test('a dialog that asks for what its operation does not take is refused', () => {

@@ -1,5 +1,7 @@
+import { glob, readFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { ConfigError } from '#runtime/environment.ts';
 import { describe, expect, test } from 'vitest';
 import { loadConfig, type Config } from '../../../../../gateway/platform/config/config.ts';
@@ -237,4 +239,14 @@ describe('an invalid setting is reported with the reason', () => {
       ]),
     );
   });
+});
+
+const gateway = fileURLToPath(new URL('../../../../../gateway', import.meta.url));
+
+test('something uses each setting', async () => {
+  const files = Array.fromAsync(glob('**/*.ts', { cwd: gateway }));
+  const sources = (await files).filter((file) => !file.includes('/browser/') && !file.endsWith('/config.ts'));
+  const texts = await Promise.all(sources.map((file) => readFile(join(gateway, file), 'utf8')));
+  const isUsed = (name: string) => texts.some((text) => new RegExp(`\\b${name}\\b`).test(text));
+  expect(Object.keys(loadConfig({})).filter((name) => !isUsed(name))).toEqual([]);
 });
