@@ -14,15 +14,15 @@ export const wholeSettings = [anonymousSetting, banPolicySetting, usageSetting] 
 
 export type WholeSettingName = (typeof wholeSettings)[number]['name'];
 
-/** Gateways announce themselves twice a second. */
-const otherHeartbeatMs = 750;
-
 /** Each once: `anonymous` is in both lists. */
 const settings = [...new Set([...builtInPlans.values(), ...wholeSettings])];
 
+/** Time in which gateways that run announce themselves again, if Redis has lost everything: they do so twice a second. */
+const otherHeartbeatMs = 750;
+
 /**
- * Sets up a Redis that no running gateway uses: writes the defaults of settings that were never set and that none enforces
- *, and the marker. Running gateways have seen it, so that it is missing means a loss.
+ * Sets up a Redis that no running gateway uses: writes the defaults of settings and the marker. Running gateways have seen it, so
+ * that it is missing means a loss.
  * @param who name for the audit log
  * @param heartbeatMs 0 for a Redis that no other gateway uses
  * @returns whether it was not set up before
@@ -32,31 +32,17 @@ export async function seedDefaults(
   who: string,
   heartbeatMs = otherHeartbeatMs,
 ): Promise<boolean> {
-  const written = await seedSettings({ redis, settings, who, heartbeatMs });
-  if (written) await redis.sadd(redisKeys.planNames, ...Object.keys(defaultPlans));
+  if ((await findMissing(redis)).length > 0) {
+    await sleep(heartbeatMs);
+    if (await writeDefaults(redis, who)) await redis.sadd(redisKeys.planNames, ...Object.keys(defaultPlans));
+  }
   return !(await isInUse(redis)) && markSetUp(redis);
 }
 
-interface SeedSettingsOptions {
-  redis: RedisClient;
-  settings: readonly Setting[];
-  /** Name for the audit log. */
-  who: string;
-  /** Time in which gateways that run would announce themselves again, if Redis has lost everything. */
-  heartbeatMs: number;
-}
-
-/**
- * Writes defaults of settings that were never set and that no running gateway enforces: running gateways still enforce a lost
- * value, and must not get another one.
- * @returns whether there were any
- */
-export async function seedSettings(options: SeedSettingsOptions): Promise<boolean> {
-  const { redis, settings, who, heartbeatMs } = options;
+/** Writes the defaults that are missing. @returns whether there were any */
+async function writeDefaults(redis: RedisClient, who: string): Promise<boolean> {
   const audit = createAuditLog({ redis, who });
-  if ((await findMissing(redis, settings)).length === 0) return false;
-  await sleep(heartbeatMs);
-  const missing = await findMissing(redis, settings);
+  const missing = await findMissing(redis);
   for (const { key, defaults, seedAction, target } of missing) {
     const fields = textFields(defaults);
     // Only if the hash is still empty: another gateway or an operator may have set it in between.
@@ -71,19 +57,19 @@ export async function seedSettings(options: SeedSettingsOptions): Promise<boolea
   return missing.length > 0;
 }
 
-/** Settings whose defaults have to be written. */
-async function findMissing(redis: RedisClient, settings: readonly Setting[]): Promise<Setting[]> {
-  const neverSet = await findNeverSet(redis, settings);
-  if (neverSet.length === 0) return [];
-  const unenforced = await findUnenforced(
-    redis,
-    neverSet.map(({ key }) => key),
-  );
+/**
+ * Settings whose defaults have to be written: those that were never set and that no running gateway enforces. Running gateways still
+ * enforce a lost value, and must not get another one.
+ */
+async function findMissing(redis: RedisClient): Promise<Setting[]> {
+  const neverSet = await findNeverSet(redis);
+  const keys = neverSet.map(({ key }) => key);
+  const unenforced = keys.length === 0 ? [] : await findUnenforced(redis, keys);
   return neverSet.filter(({ key }) => unenforced.includes(key));
 }
 
 /** Settings that do not exist and never did. Remembers those that exist. */
-async function findNeverSet(redis: RedisClient, settings: readonly Setting[]): Promise<Setting[]> {
+async function findNeverSet(redis: RedisClient): Promise<Setting[]> {
   const onceSet = new Set(await redis.smembers(redisKeys.settings));
   const unknown = settings.filter(({ key }) => !onceSet.has(key));
   const exist = await Promise.all(unknown.map(({ key }) => redis.exists(key)));

@@ -5,7 +5,6 @@ import { dataDirectoryError, makeDirectory } from '#runtime/data-directory.ts';
 import { errorMessage } from '#runtime/error-message.ts';
 import jwt from 'jsonwebtoken';
 import { LRUCache } from 'lru-cache';
-import { petsServiceName } from './pets-service.ts';
 
 /** Makes the Authorization header with which the gateway calls a service in the name of a customer. */
 export type Authorize = (caller: TokenCaller) => string;
@@ -34,11 +33,7 @@ const maxCachedTokens = 100_000;
  * signing costs more than the rest of a request.
  * @param audience names the service: no other one accepts the tokens
  */
-export function createAuthorize(
-  privateKey: KeyObject,
-  now: () => number,
-  audience = petsServiceName,
-): Authorize {
+export function createAuthorize(privateKey: KeyObject, now: () => number, audience: string): Authorize {
   const cache = new LRUCache<string, CachedToken>({ max: maxCachedTokens });
   const keyid = keyId(privateKey);
   return function authorize({ id, customerId, plan }) {
@@ -62,7 +57,7 @@ export function issueServiceToken(
   privateKey: KeyObject,
   subject: string,
   ttlSeconds: number,
-  audience = petsServiceName,
+  audience: string,
 ): string {
   const contents = { issuer: 'ops', audience, subject, lifetimeSeconds: ttlSeconds };
   return signToken(privateKey, keyId(privateKey), contents, Date.now());

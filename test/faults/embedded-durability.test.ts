@@ -48,7 +48,7 @@ describe('the embedded PostgreSQL', { tags: ['linux'] }, () => {
     ['a create', () => ({})],
     ['a create with an Idempotency-Key', (number: number) => ({ 'Idempotency-Key': `key-${number}` })],
   ])('%s is on the disk before its response', async (_name, headers) => {
-    const token = issueServiceToken(loadPrivateKey(undefined, dataDirectory()), 'tests', 600);
+    const token = issueServiceToken(loadPrivateKey(undefined, dataDirectory()), 'tests', 600, 'pets-service');
     const walSyncs = () =>
       existsSync(list()) ? readFileSync(list(), 'utf8').split('/postgres/pg_wal/').length - 1 : 0;
     for (let number = 0; number < 20; number += 1) {

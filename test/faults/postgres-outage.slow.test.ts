@@ -16,7 +16,7 @@ describe('a PostgreSQL outage', { tags: ['postgresql'] }, () => {
   );
   let token: string;
   beforeAll(() => {
-    token = issueServiceToken(loadPrivateKey(undefined, directory.path), 'tests', 600);
+    token = issueServiceToken(loadPrivateKey(undefined, directory.path), 'tests', 600, 'pets-service');
   });
 
   const list = () => send(`${service.url}/v1/pets?limit=100`, { key: token });
@@ -48,7 +48,7 @@ describe('a PostgreSQL outage', { tags: ['postgresql'] }, () => {
     };
     expect(await ready()).toEqual({ http: 503, status: 'starting', database: 'unavailable' });
     await expect.poll(early.output).toContain('npm run migrate');
-    const key = issueServiceToken(loadPrivateKey(undefined, directory.path), 'tests', 600);
+    const key = issueServiceToken(loadPrivateKey(undefined, directory.path), 'tests', 600, 'pets-service');
     const address = `${early.url}/v1/pets`;
     const pet = { name: 'Early', categoryId: 1 };
     const earlyResponses = await Promise.all([

@@ -30,7 +30,7 @@ describe('a rolling upgrade of the pets service', { tags: ['postgresql'], timeou
     env = { DATA_DIR: directory.path, DATABASE_URL: url, DEMO: 'false' };
     await runProgram(['prisma/migrate.ts'], { DATABASE_URL: url });
     first = starting.use(await startPetsService(env));
-    key = issueServiceToken(loadPrivateKey(undefined, directory.path), 'tests', 600);
+    key = issueServiceToken(loadPrivateKey(undefined, directory.path), 'tests', 600, 'pets-service');
 
     withNote = starting.use(await copyRelease());
     const default_ = '@default(available)\n';

@@ -109,7 +109,7 @@ describe('shutdown of the pets service', () => {
     await using directory = await temporaryDirectory();
     const databaseUrl = await createDatabase();
     const service = await startPetsService({ DATA_DIR: directory.path, DATABASE_URL: databaseUrl });
-    const token = issueServiceToken(loadPrivateKey(undefined, directory.path), 'tests', 600);
+    const token = issueServiceToken(loadPrivateKey(undefined, directory.path), 'tests', 600, 'pets-service');
     const client = new pg.Client(databaseUrl);
     await client.connect();
     await client.query('BEGIN; LOCK TABLE pets IN ACCESS EXCLUSIVE MODE');

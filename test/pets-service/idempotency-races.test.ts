@@ -178,7 +178,12 @@ describe('Idempotency-Key over several connections', { tags: ['postgresql'] }, (
       });
       // The service deletes expired keys at startup.
       await expect.poll(() => kit.keys('at-start')).toBe(0);
-      const caller = issueServiceToken(loadPrivateKey(undefined, directory.path), 'tests', 600);
+      const caller = issueServiceToken(
+        loadPrivateKey(undefined, directory.path),
+        'tests',
+        600,
+        'pets-service',
+      );
       {
         await using _blocked = await blockCreates();
         const first = kit

@@ -29,7 +29,7 @@ describe('behind PgBouncer in transaction mode', { tags: ['postgresql', 'pgbounc
     return startPetsService({ DATA_DIR: directory.path, DATABASE_URL: bouncedUrl, DEMO: 'false' });
   });
   beforeAll(() => {
-    key = issueServiceToken(loadPrivateKey(undefined, directory.path), 'tests', 600);
+    key = issueServiceToken(loadPrivateKey(undefined, directory.path), 'tests', 600, 'pets-service');
   });
 
   const create = (name: string, headers = {}) =>

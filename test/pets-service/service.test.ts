@@ -13,7 +13,7 @@ let token: string;
 const directory = shared(temporaryDirectory);
 const service = shared(async () => startPetsService({ DATA_DIR: directory.path, ...(await anyDatabase()) }));
 beforeAll(() => {
-  token = issueServiceToken(loadPrivateKey(undefined, directory.path), 'tests', 600);
+  token = issueServiceToken(loadPrivateKey(undefined, directory.path), 'tests', 600, 'pets-service');
   recordSecrets(token);
 });
 
@@ -66,7 +66,7 @@ test('/metrics counts requests, and times them and the statements of the databas
 test('a caller cannot add labels: other paths, methods and names share one', async () => {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   for (let index = 0; index < 20; index += 1) {
-    const key = issueServiceToken(privateKey, `subject-${index}`, 60);
+    const key = issueServiceToken(privateKey, `subject-${index}`, 60, 'pets-service');
     await send(`${service.url}/v1/invented-${index}`, { key, method: 'PROPFIND' });
   }
   await expect

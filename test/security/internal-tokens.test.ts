@@ -26,7 +26,7 @@ const caller = {
   keyHash: 'f'.repeat(64),
 };
 const tokenOf = (privateKey: KeyObject) =>
-  createAuthorize(privateKey, Date.now)(caller).slice('Bearer '.length);
+  createAuthorize(privateKey, Date.now, 'pets-service')(caller).slice('Bearer '.length);
 
 const valid = tokenOf(own.privateKey);
 const [head = '', body = '', signature = ''] = valid.split('.');

@@ -42,7 +42,7 @@ export async function startBothServices(env: Record<string, string> = {}): Promi
     minute: 10_000_000,
     day: 10_000_000,
   });
-  const token = issueServiceToken(loadPrivateKey(undefined, directory.path), 'tests', 600);
+  const token = issueServiceToken(loadPrivateKey(undefined, directory.path), 'tests', 600, 'pets-service');
   recordSecrets(token);
   const disposables = stack.move();
   return {

@@ -72,10 +72,10 @@ export interface PetsInstance extends AsyncDisposable {
 }
 
 const { privateKey, publicKey: ownPublicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-const authorize = createAuthorize(privateKey, Date.now);
+const authorize = createAuthorize(privateKey, Date.now, 'pets-service');
 
 /** A token that the instances of this kit accept unless they have another public key. */
-export const serviceToken = (service: string) => issueServiceToken(privateKey, service, 600);
+export const serviceToken = (service: string) => issueServiceToken(privateKey, service, 600, 'pets-service');
 
 /** A token like those of the gateway. */
 export const gatewayToken = (id: string) =>

@@ -32,7 +32,7 @@ const verify = createVerify([current.publicKey]);
 
 /** Issues tokens as the gateway does in the Authorization header. */
 const createIssueToken = (privateKey: KeyObject, now = Date.now) => {
-  const authorize = createAuthorize(privateKey, now);
+  const authorize = createAuthorize(privateKey, now, 'pets-service');
   return (tokenCaller = caller) => authorize(tokenCaller).slice('Bearer '.length);
 };
 
@@ -82,7 +82,7 @@ describe('a token of the gateway', () => {
 });
 
 test('a service token names its internal service until it expires', () => {
-  const issued = issueServiceToken(current.privateKey, 'billing', 3600);
+  const issued = issueServiceToken(current.privateKey, 'billing', 3600, 'pets-service');
   expect(verify(issued)).toEqual({ issuer: 'ops', subject: 'billing' });
   expect(createVerify([current.publicKey], () => Date.now() + 3_590_000)(issued)).toEqual({
     issuer: 'ops',
