@@ -118,11 +118,11 @@ describe('an open gate', () => {
     await nextTurn();
     const reply = gate.send(async () => {
       const first = stat(import.meta.filename);
-      blockEventLoop(100);
+      blockEventLoop(300);
       await first;
       // The reply has arrived, unread, when the timeout expires.
       const second = stat(import.meta.filename);
-      blockEventLoop(100);
+      blockEventLoop(300);
       return (await second).isFile();
     });
     expect(await reply).toBe(true);
