@@ -19,19 +19,7 @@ import {
   type WindowUse,
 } from './quota-decision.ts';
 
-export interface QuotaBatch {
-  /**
-   * Runs consume.lua for one request.
-   * @param args those of one request, as text
-   * @param parse converts the reply for that request
-   * @throws RedisUnavailable if Redis does not reply; UnexpectedValue if a value of the customer has the wrong type
-   */
-  run<Result>(
-    keys: QuotaKeys,
-    args: readonly string[],
-    parse: (reply: readonly number[]) => Result,
-  ): Promise<Result>;
-}
+export type QuotaBatch = ReturnType<typeof createQuotaBatch>;
 
 interface WaitingRequest {
   keys: QuotaKeys;
@@ -61,7 +49,7 @@ export function createQuotaBatch({
   /** Both policies as formatPolicies returns them. */
   policies: () => readonly string[];
   spans?: RequestSpans | undefined;
-}): QuotaBatch {
+}) {
   // In a cluster, all keys of a command are in one slot, and so belong to one API key.
   const [batchLimit, inFlightLimit] = redis instanceof Cluster ? [1, Infinity] : [maxBatch, maxInFlight];
   const waiting: WaitingRequest[] = [];
@@ -118,7 +106,17 @@ export function createQuotaBatch({
   }
 
   return {
-    run: (keys, args, parse) =>
+    /**
+     * Runs consume.lua for one request.
+     * @param args those of one request, as text
+     * @param parse converts the reply for that request
+     * @throws RedisUnavailable if Redis does not reply; UnexpectedValue if a value of the customer has the wrong type
+     */
+    run: <Result>(
+      keys: QuotaKeys,
+      args: readonly string[],
+      parse: (reply: readonly number[]) => Result,
+    ): Promise<Result> =>
       new Promise((resolve, reject) => {
         if (!gate.open) return reject(gateShut());
         waiting.push({

@@ -7,7 +7,7 @@ export type Upstreams = ReturnType<typeof createUpstreams>;
 
 interface UpstreamsDependencies {
   urls: readonly string[];
-  probe: ReadinessProbe;
+  probe: ReturnType<typeof createReadinessProbe>;
   log: Logger;
   /** Called at each change of a state, and with the first one. */
   onState: (origin: string, state: TargetState) => void;
@@ -160,24 +160,18 @@ function describeCauses(error: unknown): string {
   return error.cause === undefined ? message : `${message} ${describeCauses(error.cause)}`;
 }
 
-/** Checks whether an instance is ready for requests. */
-interface ReadinessProbe {
-  /** Rejects if no complete response arrives in time. */
-  check(origin: string): Promise<'ready' | 'not_ready'>;
-  close(): Promise<void>;
-}
-
 /** A service may need half a second to say that its database does not respond. */
 const timeoutMs = 1000;
 
 /**
- * Requests a path, which needs no token, on a new connection each time: a kept connection would not show that nobody
- * listens any more. Any status but 503 counts as ready, since not every server has that path.
+ * Checks whether an instance is ready for requests, by a request for a path, which needs no token, on a new connection each time: a
+ * kept one would not show that nobody listens any more. Any status but 503 counts as ready, since not every server has that path.
  */
-export function createReadinessProbe(path = '/readyz'): ReadinessProbe {
+export function createReadinessProbe(path = '/readyz') {
   const dispatcher = new Agent({ connect: { timeout: timeoutMs }, pipelining: 0 });
   return {
-    async check(origin) {
+    /** Rejects if no complete response arrives in time. */
+    async check(origin: string): Promise<'ready' | 'not_ready'> {
       const signal = AbortSignal.timeout(timeoutMs);
       const { statusCode, body } = await request(origin + path, { dispatcher, signal });
       await body.dump();

@@ -82,16 +82,7 @@ function payloadLength(header: readonly number[]): number | undefined {
   return extended === 0 ? short : header.slice(2, 2 + extended).reduce((sum, byte) => sum * 256 + byte, 0);
 }
 
-export interface WebSockets<Owner> {
-  /** Takes the place of one more, until the response of its handshake is closed. @returns false if too many are open */
-  takePlace(owner: Owner, res: ServerResponse): boolean;
-  /** Connects both sides, whose handshake is complete. */
-  open(client: Duplex, service: Duplex, owner: Owner): void;
-  /** Closes those of whom the function resolves to false. */
-  closeUnless(isServed: (owner: Owner) => Promise<boolean>): Promise<void>;
-  /** Closes all, since the process ends. */
-  closeAll(): void;
-}
+export type WebSockets<Owner extends Key> = ReturnType<typeof createWebSockets<Owner>>;
 
 const maxOpen = 1000;
 /** Of one customer, whatever the number of its keys. */
@@ -106,20 +97,22 @@ interface Key {
   customerId: string;
 }
 
-export function createWebSockets<Owner extends Key>(): WebSockets<Owner> {
+export function createWebSockets<Owner extends Key>() {
   const close = new Map<(code: number) => void, Owner>();
   const takeSlot = createSlots(maxOpen, maxOpenOfCustomer);
   let isEnding = false;
 
   return {
-    takePlace({ customerId }, res) {
+    /** Takes the place of one more, until the response of its handshake is closed. @returns false if too many are open */
+    takePlace({ customerId }: Owner, res: ServerResponse): boolean {
       const freeSlot = takeSlot(customerId);
       if (freeSlot === undefined) return false;
       // That of a WebSocket closes with its connection.
       res.once('close', freeSlot);
       return true;
     },
-    open(client, service, owner) {
+    /** Connects both sides, whose handshake is complete. */
+    open(client: Duplex, service: Duplex, owner: Owner): void {
       const frames = new Frames();
       let timer: NodeJS.Timeout | undefined;
       const end = (): void => {
@@ -148,7 +141,8 @@ export function createWebSockets<Owner extends Key>(): WebSockets<Owner> {
       service.pipe(frames).pipe(client);
       if (isEnding) closeThis(closeCodes.goingAway);
     },
-    async closeUnless(isServed) {
+    /** Closes those of whom the function resolves to false. */
+    async closeUnless(isServed: (owner: Owner) => Promise<boolean>): Promise<void> {
       const owners = new Map(Array.from(close.values(), (owner) => [owner.keyHash, owner]));
       for (const owner of owners.values()) {
         if (await isServed(owner)) continue;
@@ -156,7 +150,8 @@ export function createWebSockets<Owner extends Key>(): WebSockets<Owner> {
           if (keyHash === owner.keyHash) closeThis(closeCodes.policyViolation);
       }
     },
-    closeAll() {
+    /** Closes all, since the process ends. */
+    closeAll(): void {
       isEnding = true;
       for (const closeThis of close.keys()) closeThis(closeCodes.goingAway);
     },

@@ -130,22 +130,7 @@ export const mapping = (shape: string) => ({
     issue.code === 'unrecognized_keys' ? undefined : missingOr(`is not a mapping of ${shape}`)(issue),
 });
 
-/** A hash of settings in Redis as this process enforces it. */
-export interface LiveSetting<Value> {
-  /** The last valid values, and defaults in place of unknown ones. */
-  current(): Value;
-  /**
-   * Reads the setting again. Never rejects: an unreadable or invalid value leaves the last valid one, or that of another
-   * gateway.
-   */
-  refresh(): Promise<void>;
-  /** Reads the setting unless it was read before. */
-  ensureRead(): Promise<void>;
-  /** Whether its values were never complete, in Redis or at another gateway. */
-  lacksValues(): boolean;
-  /** The values in force by its Redis key. */
-  enforced(): EnforcedSettings;
-}
+export type LiveSetting<Value extends object> = ReturnType<typeof createLiveSetting<Value>>;
 
 export interface LiveSettingDependencies {
   hashes: HashReader;
@@ -162,9 +147,8 @@ interface LiveSettingOptions<Value extends object> extends LiveSettingDependenci
   isInUse?: () => boolean;
 }
 
-export function createLiveSetting<Value extends object>(
-  options: LiveSettingOptions<Value>,
-): LiveSetting<Value> {
+/** A hash of settings in Redis as this process enforces it. */
+export function createLiveSetting<Value extends object>(options: LiveSettingOptions<Value>) {
   const { hashes, invalidValues, readOthers, setting, onChange, isInUse = () => true } = options;
   const { key, defaults } = setting;
   const hasDefault = Object.keys(defaults).length > 0;
@@ -199,6 +183,10 @@ export function createLiveSetting<Value extends object>(
     }
   }
 
+  /**
+   * Reads the setting again. Never rejects: an unreadable or invalid value leaves the last valid one, or that of another
+   * gateway.
+   */
   async function refresh(): Promise<void> {
     if (!isComplete) await takeOver();
     let fields: Fields;
@@ -215,13 +203,17 @@ export function createLiveSetting<Value extends object>(
   }
 
   return {
+    /** The last valid values, and defaults in place of unknown ones. */
     current: () => current,
     refresh,
-    async ensureRead() {
+    /** Reads the setting unless it was read before. */
+    async ensureRead(): Promise<void> {
       if (!wasRead) await refresh();
     },
+    /** Whether its values were never complete, in Redis or at another gateway. */
     lacksValues: () => !isComplete,
-    enforced() {
+    /** The values in force by its Redis key. */
+    enforced(): EnforcedSettings {
       const own = textFields(known);
       const rest = Object.entries(textFields(current)).filter(([field]) => !Object.hasOwn(own, field));
       return {
