@@ -1,11 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { codesOf, type ApiDocument } from './api-document.ts';
-import { describeServices, toJson, type DescribedService, type PublishedApi } from './describe-services.ts';
+import {
+  describeServices,
+  toJson,
+  type DescribedService,
+  type DescribedServices,
+  type PublishedApi,
+} from './describe-services.ts';
 import { petsDescription, petsServiceName } from './pets-service.ts';
 import { createMatch, isUnder, operationOf, type ApiRoute } from './routes.ts';
 import { fieldsOf, listOf, textOf, type OperationAccess } from './service-description.ts';
 
-export interface ApiDescription {
+export interface ApiDescription extends Pick<DescribedServices, 'basePath' | 'basePaths'> {
   /** The OpenAPI document as JSON text, with relative addresses. */
   json: string;
   /** What the documentation shows of it. */
@@ -15,10 +21,6 @@ export interface ApiDescription {
    * clients choose the URL if PUBLIC_URL is not set.
    */
   jsonAt(baseUrl: string): string;
-  /** Base path of the gateway's own operations, such as /v1. */
-  basePath: string;
-  /** That one, and those of the services. */
-  basePaths: readonly string[];
   /** The server as a whole, with the methods of all paths. */
   everything: ApiRoute;
   /** Error codes that its document describes. */

@@ -33,7 +33,7 @@ declare global {
 /** What the description says of the API as a whole. */
 export type PublishedApi = Partial<Pick<ApiConfig, 'title' | 'basePath' | 'keyHeader'>>;
 
-interface DescribedServices {
+export interface DescribedServices {
   /** The published OpenAPI document. Its integers are BigInt. */
   document: Fields;
   /** What the documentation shows of it. */

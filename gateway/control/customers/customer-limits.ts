@@ -7,7 +7,7 @@ import type { RedisClient } from '../../platform/redis/redis-client.ts';
 import { redisKeys, type KeyPlace } from '../../platform/redis/redis-keys.ts';
 import { enterprisePlan, parsePlanLimits, windowFields } from '../../quota/plan-settings.ts';
 import { defaultBanPolicy, type BanPolicy } from '../../quota/policies.ts';
-import { readUsage } from '../../quota/usage.ts';
+import { readUsage, type Usage } from '../../quota/usage.ts';
 import { readEnforcedValues } from '../plans/enforced-values.ts';
 import { readPlanLimits } from '../plans/plan-names.ts';
 import type { ReadingSession } from '../session.ts';
@@ -111,14 +111,8 @@ export const windowTexts = (windows: WindowViews) =>
   );
 
 /** What a customer has used of its windows now, and what one of its keys has done to be banned. */
-export interface WindowsNow {
+export interface WindowsNow extends Pick<Usage, 'banMs' | 'strikes' | 'nowMs'> {
   windows: WindowViews;
-  /** Milliseconds to the end of the ban; 0 for a key that is not banned. */
-  banMs: number;
-  /** Refused requests that count towards a ban now. */
-  strikes: number;
-  /** Redis' clock, in Unix milliseconds. */
-  nowMs: number;
 }
 
 /** Reads them by one Redis command. Counts nothing. @param limits null for one that is not known */

@@ -1,17 +1,12 @@
 import { z } from 'zod';
 import { dayNumberOf } from '../../limits/windows.ts';
 import { isCustomerId, redisKeys } from '../../platform/redis/redis-keys.ts';
+import { dayUsageSchema } from '../../quota/usage.ts';
 import { readUsageTotals } from '../../quota/use-counts.ts';
 import type { ReadingSession } from '../session.ts';
 import { keptDates, readUse, readUseByCustomer, type Days, type UsageRow } from './usage-record.ts';
 
-const counts = z.object({
-  served: z.int().describe('Requests that counted towards the quotas'),
-  units: z.exactOptional(
-    z.int().describe('Units of the quotas that these cost, if some of them cost more than one'),
-  ),
-  refused: z.int().describe('Requests that were answered with 429'),
-});
+const counts = dayUsageSchema.pick({ served: true, units: true, refused: true });
 
 export const customerMonthSchema = counts.extend({
   id: z.string().describe('Id of the customer'),
