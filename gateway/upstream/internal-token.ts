@@ -7,7 +7,7 @@ import jwt from 'jsonwebtoken';
 import { LRUCache } from 'lru-cache';
 
 /** Makes the Authorization header with which the gateway calls a service in the name of a customer. */
-export type Authorize = (caller: TokenCaller) => string;
+type Authorize = (caller: TokenCaller) => string;
 
 interface TokenCaller {
   /** Id of the API key. */

@@ -7,7 +7,7 @@ import type { Logger } from 'pino';
 import { Agent, buildConnector, type Dispatcher } from 'undici';
 import type { ServiceConfig } from '../platform/config/service-config.ts';
 import type { ResponseHeaders } from '../platform/http/response.ts';
-import { createAuthorize, type Authorize } from './internal-token.ts';
+import { createAuthorize } from './internal-token.ts';
 import {
   createReadinessProbe,
   createUpstreams,
@@ -80,18 +80,7 @@ export function undiciTransport<Req extends IncomingMessage, Res extends ServerR
   };
 }
 
-/** Everything that requests to one service need. Services share nothing, so that one that fails leaves the others alone. */
-export interface ServiceUpstream {
-  name: string;
-  timeoutMs: number;
-  /** Maximum number of streams of one customer: half of all connections, so that nobody takes all of them. */
-  maxStreamsOfCustomer: number;
-  /** Whether its responses may set cookies. */
-  setCookie: boolean | undefined;
-  upstreams: Upstreams;
-  dispatcher: Dispatcher;
-  authorize: Authorize;
-}
+export type ServiceUpstream = ReturnType<typeof createServiceUpstreams>[number];
 
 interface ServiceUpstreamsDependencies {
   services: readonly ServiceConfig[];
@@ -102,14 +91,16 @@ interface ServiceUpstreamsDependencies {
   now: () => number;
 }
 
-/** @returns one for each service, in the same order */
-export function createServiceUpstreams(
-  dependencies: ServiceUpstreamsDependencies,
-): readonly ServiceUpstream[] {
+/**
+ * Everything that requests to services need, in the order of the services. They share nothing, so that one that fails leaves the
+ * others alone.
+ */
+export function createServiceUpstreams(dependencies: ServiceUpstreamsDependencies) {
   const { services, privateKey, log, onState, now } = dependencies;
   return services.map(({ name, audience, urls, timeoutMs, connections, readiness, setCookie }) => ({
     name,
     timeoutMs,
+    /** Maximum number of streams of one customer: half of all connections, so that nobody takes all of them. */
     maxStreamsOfCustomer: Math.max(1, Math.floor((connections * urls.length) / 2)),
     setCookie,
     upstreams: createUpstreams({

@@ -191,57 +191,40 @@ export function createReadinessProbe(path = '/readyz') {
  */
 export type TargetState = 'unknown' | 'ready' | 'not_ready' | 'down';
 
-/** One instance of the service behind the gateway, and what is known of it. */
-export interface Target {
-  /** Such as http://127.0.0.1:3001. */
-  readonly origin: string;
-  readonly hostname: string;
-  readonly port: string;
-  state: TargetState;
-  /** Time at which this gateway began to use it. */
-  readonly addedAtMs: number;
-  /** Whether it has been ready since then. */
-  everReady: boolean;
-  /** Whether it is down and was reported as starting only. */
-  isStarting: boolean;
-  /** Requests that were sent to it and are not settled yet. */
-  inFlight: number;
-  /** Requests with a complete response, ever. */
-  completed: number;
-  /** Time at which the latest of the requests was sent that have a complete response. */
-  succeededSentAtMs: number;
-  /** Consecutive requests that failed because of it. */
-  failures: number;
-  /** Consecutive failed probes. */
-  probeFailures: number;
-  /** Raised at each ejection. The outcome of a request from an earlier epoch says nothing about the target now. */
-  epoch: number;
-  /** Whether it has completed a request since its last ejection. */
-  recovered: boolean;
-  /** Consecutive recoveries after which no request succeeded. */
-  failedRecoveries: number;
-  /** Successful probes that are still needed before it is used again. */
-  probesToPass: number;
-}
+export type Target = ReturnType<typeof createTarget>;
 
-function createTarget(url: string): Target {
+/** One instance of the service behind the gateway, and what is known of it. */
+function createTarget(url: string) {
   const { origin, hostname, port } = new URL(url);
   return {
+    /** Such as http://127.0.0.1:3001. */
     origin,
     hostname,
     port,
-    state: 'unknown',
+    state: 'unknown' as TargetState,
+    /** Time at which this gateway began to use it. */
     addedAtMs: performance.now(),
+    /** Whether it has been ready since then. */
     everReady: false,
+    /** Whether it is down and was reported as starting only. */
     isStarting: false,
+    /** Requests that were sent to it and are not settled yet. */
     inFlight: 0,
+    /** Requests with a complete response, ever. */
     completed: 0,
+    /** Time at which the latest of the requests was sent that have a complete response. */
     succeededSentAtMs: 0,
+    /** Consecutive requests that failed because of it. */
     failures: 0,
+    /** Consecutive failed probes. */
     probeFailures: 0,
+    /** Raised at each ejection. The outcome of a request from an earlier epoch says nothing about the target now. */
     epoch: 0,
+    /** Whether it has completed a request since its last ejection. */
     recovered: true,
+    /** Consecutive recoveries after which no request succeeded. */
     failedRecoveries: 0,
+    /** Successful probes that are still needed before it is used again. */
     probesToPass: 0,
   };
 }
