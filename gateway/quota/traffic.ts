@@ -140,11 +140,6 @@ export function createTrafficReporter(dependencies: TrafficReporterDependencies)
   };
 }
 
-interface BusyCustomersDependencies {
-  redis: RedisClient;
-  now: () => number;
-}
-
 /** Member for the refused requests of a customer, beside its id for all of them. */
 export const refusedMember = (customerId: CustomerId) => `${customerId}:refused`;
 
@@ -167,7 +162,7 @@ async function addToSlot(
 }
 
 /** Counts which customers are busy now, beside the quotas and without a Redis command for each request. */
-export function createBusyCustomers({ redis, now }: BusyCustomersDependencies) {
+export function createBusyCustomers({ redis, now }: { redis: RedisClient; now: () => number }) {
   let counts = new Map<CustomerId, { requests: number; refused: number }>();
 
   function takeCounts() {

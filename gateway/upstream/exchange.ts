@@ -86,16 +86,12 @@ class Exchange<Req extends IncomingMessage, Res extends ServerResponse>
     // Too large, malformed or late: known while it is sent, or waits for a connection.
     if (this.#body instanceof Readable) this.#body.once('error', (error) => this.#abort(error));
     try {
-      if (this.#body instanceof Readable) this.#beginStream();
+      // Throws if the caller has too many.
+      if (this.#body instanceof Readable) this.#endStream = this.#options.takeStream(this.#res);
       this.#send();
     } catch (error) {
       this.#settle(toError(error));
     }
-  }
-
-  /** @throws GatewayError if the caller has too many */
-  #beginStream(): void {
-    this.#endStream ??= this.#options.takeStream(this.#res);
   }
 
   #send(): void {
@@ -159,7 +155,7 @@ class Exchange<Req extends IncomingMessage, Res extends ServerResponse>
     this.#responseHeaders = headers;
     const hasContent = status !== 204 && status !== 304 && this.#req.method !== 'HEAD';
     if (!hasContent || Number(headers['content-length']) <= maxCollectedBytes) return;
-    this.#beginStream();
+    this.#endStream ??= this.#options.takeStream(this.#res);
     this.#writeHead();
     // flushHeaders() would send them as UTF-8, in which each octet above 0x7F becomes two.
     this.#res.write('', 'latin1');

@@ -52,19 +52,7 @@ export const serviceSettings = {
 export type Config = ReturnType<typeof loadConfig>;
 
 /** Limits of the HTTP server for one client. */
-export interface HttpLimits {
-  /** Bytes of a request's target and headers together. */
-  maxHeaderBytes: number;
-  /** Time for a request as a whole to arrive. */
-  requestTimeoutMs: number;
-  /** Time that a connection may stay open between two requests. */
-  keepAliveTimeoutMs: number;
-  /** Time for a response to be read. */
-  responseTimeoutMs: number;
-  maxRequestsPerConnection: number;
-  maxConnections: number;
-  maxConnectionsPerAddress: number;
-}
+export type HttpLimits = Config['limits'];
 
 /** Base path of operations whose description names no other. */
 export const defaultBasePath = '/v1';
@@ -149,12 +137,14 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
       'PETS_SERVICE_PORT="0" lets the system choose, so the gateway cannot find the pets service: set PETS_SERVICE_URL too',
     ]);
   }
-  const limits: HttpLimits = {
-    // Node's own default. A longer token or cookie is a mistake.
+  const limits = {
+    /** Bytes of a request's target and headers together: Node's own default. A longer token or cookie is a mistake. */
     maxHeaderBytes: 16_384,
+    /** Time for a request as a whole to arrive. */
     requestTimeoutMs: values.REQUEST_TIMEOUT_MS,
-    // A response may be larger than a request.
+    /** Time for a response to be read, which may be larger than a request. */
     responseTimeoutMs: 2 * values.REQUEST_TIMEOUT_MS,
+    /** Time that a connection may stay open between two requests. */
     keepAliveTimeoutMs: values.KEEP_ALIVE_TIMEOUT_MS,
     // Clients that never close a connection move to new instances after that many.
     maxRequestsPerConnection: 10_000,

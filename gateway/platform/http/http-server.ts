@@ -218,17 +218,14 @@ function createNodeServer(
   return server;
 }
 
-export interface MessageClasses {
-  IncomingMessage: typeof IncomingMessage;
-  ServerResponse: typeof ServerResponse;
-}
+export type MessageClasses = ReturnType<typeof createMessageClasses>;
 
 /**
  * Classes for Node's HTTP server, whose objects have the prototypes of the Express app from the start. Express otherwise
  * replaces the prototypes of each request and response, after which V8 looks up all their properties again: as much time
  * as half of the journey's steps.
  */
-export function createMessageClasses(app: Express): MessageClasses {
+export function createMessageClasses(app: Express) {
   class ExpressRequest extends IncomingMessage {}
   class ExpressResponse<Request extends IncomingMessage> extends ServerResponse<Request> {}
   const prototypes = { request: ExpressRequest.prototype, response: ExpressResponse.prototype };
