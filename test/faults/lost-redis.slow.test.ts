@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { generateApiKey } from '../../gateway/keys/api-key-format.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { backupCommands, runDocumented } from '../support/checks/runbook-commands.ts';
@@ -91,7 +91,8 @@ describe(
       await expect.poll(() => [...codes], { timeout: 10_000 }).toEqual(['service_unavailable 1']);
       expect(await emptied()).toBe('1');
       expect((await pets(generateApiKey())).status).toBe(503);
-      const live = await openLive(empty.redis, gateway);
+      // The console has connections of its own, which find the other Redis a moment later.
+      const live = await vi.waitFor(() => openLive(empty.redis, gateway), { timeout: 10_000, interval: 200 });
       await live.until((state) => expect(problemTitles(state)).toContain('Redis came back empty'));
 
       await run(restore, empty);

@@ -12,6 +12,7 @@ describe('a Redis outage', { tags: ['redis-server'], timeout: 120_000 }, () => {
   beforeEach(async () => {
     // As the test before has left it.
     await kit.server.redis.ping().catch(() => kit.server.restart());
+    await vi.waitFor(() => kit.redis.ping(), { timeout: 10_000 });
     await vi.waitFor(async () => expect(await redisState()).toBe('ok'), { timeout: 10_000 });
     outputBefore = kit.gateway.output().length;
   });
