@@ -1,22 +1,17 @@
-import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
 import { keyFields, wordOf } from '../../gateway/limits/record-fields.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
-import { tabTo } from '../support/checks/keyboard.ts';
 import { postJson, send } from '../support/http/http.ts';
-import { barriers, expectClean, shownToCopy } from '../support/kits/browser.ts';
+import { barriers, expectClean } from '../support/kits/browser.ts';
 import { startConsole } from '../support/kits/console-kit.ts';
-import { keyIssuer, type IssuedKey } from '../support/kits/keys.ts';
+import type { IssuedKey } from '../support/kits/keys.ts';
 import { shared } from '../support/kits/shared.ts';
-import { dayUsage } from '../support/stores/day-counter.ts';
 
 /** Counts what a hand on a mouse would press, beside what it types. */
 const countPresses = `
   window.pressed = 0;
   addEventListener('pointerdown', () => { window.pressed += 1; }, { capture: true });
 `;
-
-const more = (page: Page) => page.getByRole('button', { name: 'More' }).click();
 
 describe('the pages of customers', { tags: ['chromium'] }, () => {
   const kit = shared(startConsole);
@@ -32,37 +27,6 @@ describe('the pages of customers', { tags: ['chromium'] }, () => {
   const record = async (key: IssuedKey) => ({
     ...(await kit.kit.redis.hgetall(redisKeys.customer(key.customerId))),
     ...(await kit.kit.redis.hgetall(redisKeys.apiKey(key))),
-  });
-  const heading = (page: Page, name: string) => page.getByRole('heading', { name, exact: true });
-
-  test('list customers with their keys, and find one by its reference', async () => {
-    const { redis } = kit.kit;
-    const acme = await kit.kit.issue({ name: 'Acme', plan: 'pro', day: 5000 });
-    await keyIssuer(redis).store.issueFor(acme.customerId, { name: 'Acme mobile' });
-    await redis.hset(redisKeys.customer(acme.customerId), { reference: 'C-4711' });
-    await kit.kit.issue({ name: 'Other' });
-    const observed = await kit.open('/console/customers', { name: 'Anna' });
-    const { page } = observed;
-    const row = page.getByRole('row', { name: /Acme/ });
-    await row.waitFor();
-    expect(await row.getByRole('cell').allTextContents()).toEqual([
-      'Active',
-      expect.stringMatching(/pro\s+own limits/),
-      '0 of 5,000',
-      expect.stringMatching(/^\s*$/),
-      '–',
-      '2',
-      'C-4711',
-      expect.stringMatching(/ago|now/),
-      expect.stringMatching(/New key….*Make a link.*Reset today's usage.*Suspend…/s),
-    ]);
-    await page.getByRole('searchbox').fill('c-47');
-    await page.getByText(/^1 match of \d+ customers?$/).waitFor();
-    await row.getByRole('link', { name: 'Acme' }).click();
-    await heading(page, 'Customer Acme').waitFor();
-    const keys = page.getByRole('region', { name: 'Keys', exact: true });
-    await keys.getByRole('link', { name: 'Acme mobile' }).waitFor();
-    expectClean(observed, kit.origin);
   });
 
   test('list what customers use, sorted by it, and suspend one from its row', async () => {
@@ -103,113 +67,6 @@ describe('the pages of customers', { tags: ['chromium'] }, () => {
       .getByText('Suspended')
       .waitFor();
     expect([await pets(small.key), await pets(large.key)]).toEqual([401, 200]);
-  });
-
-  test('change limits of all keys, and suspend and resume all of them', async () => {
-    const { store } = keyIssuer(kit.kit.redis);
-    const issued = await kit.kit.issue({ name: 'Two keys' });
-    const { key: further } = await store.issueFor(issued.customerId, { name: 'second' });
-    const observed = await open(issued);
-    const { page } = observed;
-    await heading(page, 'Customer Two keys').waitFor();
-    await page.getByRole('button', { name: 'Change limits…' }).click();
-    await page.getByLabel('Own limit a minute').fill('2');
-    await page.keyboard.press('Enter');
-    await page.getByText('Limits changed').waitFor();
-    expect([await pets(issued.key), await pets(further), await pets(further)]).toEqual([200, 200, 429]);
-    await page.getByText(/The next request is refused until/).waitFor();
-
-    await more(page);
-    await page.getByRole('button', { name: 'Suspend…' }).click();
-    await page.getByRole('button', { name: 'Suspend the customer' }).click();
-    await page.getByText('The next request is refused: its customer is suspended').waitFor();
-    expect([await pets(issued.key), await pets(further)]).toEqual([401, 401]);
-    await more(page);
-    await page.getByRole('button', { name: 'Resume' }).click();
-    await page.getByText('The customer is active again').waitFor();
-    expect(await pets(further)).toBe(429);
-    expectClean(observed, kit.origin);
-  });
-
-  test.each(['customer', 'list of keys'])(
-    'a new key is added on the page of the %s with the keyboard alone, and works',
-    async (place) => {
-      const issued = await kit.kit.issue({ name: `Keyboard ${place}` });
-      const observed = place === 'customer' ? await open(issued) : await kit.open('/console/keys');
-      const { page } = observed;
-      await page.getByRole('button', { name: 'New key…' }).focus();
-      await page.keyboard.press('Enter');
-      await page.getByLabel('Name of the key').waitFor();
-      if (place !== 'customer') {
-        await page.keyboard.insertText('keyboard list');
-        await page.keyboard.press('Tab');
-      }
-      await page.keyboard.insertText('Batch jobs');
-      await page.keyboard.press('Enter');
-      await page.getByText('It is not shown again').waitFor();
-      const key = await shownToCopy(page);
-      expect(await pets(key)).toBe(200);
-      await page.getByRole('button', { name: 'I have stored it' }).click();
-      await page.getByText('Batch jobs').first().waitFor();
-      expectClean(observed, kit.origin);
-    },
-  );
-
-  test('a link to the portal is made with the keyboard, works once, and is not shown again', async () => {
-    const issued = await kit.kit.issue({ name: 'Linked' });
-    const observed = await open(issued);
-    const { page } = observed;
-    await page.getByRole('button', { name: 'More' }).focus();
-    await page.keyboard.press('Enter');
-    await tabTo(page, 'Make a link to the portal…');
-    await page.keyboard.press('Enter');
-    await page.getByText('It works once, until').waitFor();
-    await expect.poll(() => page.evaluate('document.activeElement.textContent.trim()')).toMatch(/^Copy/);
-    const link = await shownToCopy(page);
-    expect(await barriers(page)).toEqual([]);
-    await page.getByRole('button', { name: 'I have stored it' }).click();
-    const { page: portal } = await kit.browser.open(link);
-    await heading(portal, 'Linked').waitFor();
-    const { page: second } = await kit.browser.open(link);
-    await second.getByText('This link was used before').waitFor();
-    await page.reload();
-    await heading(page, 'Customer Linked').waitFor();
-    expect(await page.locator('copy-field').count()).toBe(0);
-    expect(observed.requests.join()).not.toContain(link.split('#code=')[1]);
-  });
-
-  test('a leaked key is found, rotated with an overlap and revoked in at most eight presses, and no counter changes', async () => {
-    const issued = await kit.kit.issue({ name: 'Leaky' });
-    for (let request = 0; request < 5; request += 1) expect(await pets(issued.key)).toBe(200);
-    const { redis } = kit.kit;
-    const observed = await kit.open('/console/keys', { name: 'Anna' });
-    const { page } = observed;
-    await page.getByRole('searchbox').waitFor();
-    await page.evaluate(countPresses);
-    await page.getByRole('searchbox').click();
-    await page.keyboard.insertText(`leaked: ${issued.key}`);
-    await page.keyboard.press('Enter');
-    await heading(page, 'Key Leaky').waitFor();
-    // Who used it, and since when.
-    await page.getByText(/today\s+\d+ served, 0 refused/).waitFor();
-    await page.getByRole('button', { name: 'Rotate…' }).click();
-    await page.getByRole('button', { name: 'Rotate the key', exact: true }).click();
-    await page.getByText('It is not shown again').waitFor();
-    const key = await shownToCopy(page);
-    await page.getByRole('button', { name: 'I have stored it' }).click();
-    // Both work for now, and share what is left of the limits.
-    expect([await pets(key), await pets(issued.key)]).toEqual([200, 200]);
-    expect(await dayUsage(redis, issued.customerId)).toBe(7);
-    await page.getByRole('link', { name: issued.id }).click();
-    await page.getByRole('button', { name: 'Revoke…' }).click();
-    await page.getByLabel('Type Leaky to confirm').fill('Leaky');
-    await page.getByRole('button', { name: 'Revoke the key' }).click();
-    await page.getByText('The key is revoked: its requests').waitFor();
-    expect(await page.evaluate('window.pressed')).toBeLessThanOrEqual(8);
-    expect([await pets(issued.key), await pets(key)]).toEqual([401, 200]);
-    expect(await dayUsage(redis, issued.customerId)).toBe(8);
-    expect(page.url()).not.toContain(issued.key);
-    expectClean(observed, kit.origin);
   });
 
   test('name, expiry, scopes and each text are changed', async () => {

@@ -1,11 +1,8 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
 import { readAudit } from '../../gateway/control/audit/audit-log.ts';
-import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
-import { send } from '../support/http/http.ts';
-import { barriers, expectClean, type ObservedPage } from '../support/kits/browser.ts';
+import { expectClean, type ObservedPage } from '../support/kits/browser.ts';
 import { startConsole } from '../support/kits/console-kit.ts';
-import { placeOfKey } from '../support/kits/keys.ts';
 import { shared } from '../support/kits/shared.ts';
 import { fillWithKeys } from '../support/stores/many-keys.ts';
 
@@ -14,7 +11,6 @@ const list = '/console/keys';
 describe('the customers in the console', { tags: ['chromium'] }, () => {
   const kit = shared(startConsole);
 
-  const pets = (key: string) => send(`${kit.kit.gateway.url}/v1/pets`, { key });
   const names = (page: Page) => page.locator('tbody th').allTextContents();
   const searchField = (page: Page) => page.getByLabel('Search');
 
@@ -35,45 +31,6 @@ describe('the customers in the console', { tags: ['chromium'] }, () => {
     expect(JSON.stringify(places)).not.toContain(key.slice(5));
     expect(JSON.stringify(await readAudit(kit.kit.redis, 100))).not.toContain(key.slice(5));
   }
-
-  test('a key is issued: shown once, not closed by accident, and it serves', async () => {
-    const observed = await kit.open('/console/customers', { name: 'Anna' });
-    const { page } = observed;
-    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
-    await page.getByRole('button', { name: 'New customer…' }).click();
-    await page.getByLabel('Name of the customer').fill('Issued Here');
-    await page.getByRole('dialog').locator('select').selectOption('pro');
-    await page.getByLabel('Own limit a minute').fill('7');
-    expect(await barriers(page)).toEqual([]);
-    await page.getByRole('button', { name: 'Issue the key' }).click();
-    const field = page.getByLabel('API key', { exact: true });
-    await field.waitFor();
-    expect(await barriers(page)).toEqual([]);
-    const key = await field.inputValue();
-    expect(key).toMatch(/^pets_[0-9A-Za-z]{38}$/);
-    await page.keyboard.press('Escape');
-    await page.keyboard.press('Escape');
-    await page.getByText('Closing this loses the key').waitFor();
-    expect(await field.inputValue()).toBe(key);
-    await page.getByRole('button', { name: 'Copy' }).click();
-    await page.getByText('Copied.').waitFor();
-    expect(await page.evaluate('navigator.clipboard.readText()')).toBe(key);
-    expect((await pets(key)).status).toBe(200);
-    await page.getByRole('button', { name: 'I have stored it' }).click();
-    await page.getByRole('heading', { name: 'Issued Here' }).waitFor();
-    await expectNoKey(observed, key);
-    const place = await placeOfKey(kit.kit.redis, key);
-    expect(await kit.kit.redis.hgetall(redisKeys.customer(place.customerId))).toMatchObject({
-      name: 'Issued Here',
-      plan: 'pro',
-      minute: '7',
-    });
-    const record = await kit.kit.redis.hgetall(redisKeys.apiKey(place));
-    expect(record).toMatchObject({ name: 'Issued Here' });
-    expect(await readAudit(kit.kit.redis, 1)).toMatchObject([
-      { who: 'Anna', action: 'keys.issue', target: record['id'] },
-    ]);
-  });
 
   test('a pasted key, also in a line of a log, leads to its page and is nowhere but in the body of the request', async () => {
     const { key, id } = await kit.kit.issue({ name: 'Pasted Customer' });

@@ -61,17 +61,6 @@ describe('the overview', { tags: ['chromium'], timeout: 120_000 }, () => {
     expectClean(observed, kit.origin);
   });
 
-  test('gateways, services and Redis are in the settings', async () => {
-    const { page } = await kit.open('/console/settings', { role: 'viewer' });
-    const gateways = page.getByRole('region', { name: 'Gateways and workers' });
-    await expect.poll(() => gateways.innerText()).toContain(`pid ${kit.kit.gateway.pid}`);
-    expect(await gateways.innerText()).toContain(new URL(kit.origin).host);
-    expect(await page.getByRole('region', { name: 'Upstreams' }).innerText()).toContain(kit.kit.upstream.url);
-    await expect
-      .poll(() => page.locator('.facts').last().innerText(), { timeout: 10_000 })
-      .toContain('Append-only file');
-  });
-
   test('says in words what is wrong, with a link to what to do, and that it is well again', async () => {
     const { page } = await openOverview();
     await kit.kit.redis.hset(redisKeys.plan('pro'), 'day', '-5');

@@ -17,7 +17,6 @@ describe('the pages of plans', { tags: ['chromium'], timeout: 120_000 }, () => {
   const create = (name: string, minute = 50, day = 500) =>
     ada.send('PATCH', `/api/plans/${name}`, { minute, day, create: true, expected: {} });
   const minuteOf = (page: Page) => page.getByLabel('Requests a minute');
-  const dialog = (page: Page, name: string) => page.getByRole('dialog', { name });
   const changeLimits = (page: Page) => page.getByRole('button', { name: 'Change limits…' }).click();
 
   /** The limit that a client is told of. */
@@ -38,28 +37,6 @@ describe('the pages of plans', { tags: ['chromium'], timeout: 120_000 }, () => {
     await expect.poll(() => page.getByRole('heading', { level: 1 }).innerText()).toBe('Plan listed');
     expect(page.url()).toBe(`${started.origin}/console/plans/listed`);
     expectClean({ ...observed, complaints: [] }, started.origin);
-  });
-
-  test('a plan is made with the keyboard alone', async () => {
-    const { page, complaints } = await started.open('/console/plans', { name: 'Grace' });
-    await page.getByRole('button', { name: 'New plan…' }).focus();
-    await page.keyboard.press('Enter');
-    await dialog(page, 'New plan').getByLabel('Name').waitFor();
-    await expect.poll(() => page.evaluate('document.activeElement?.getAttribute("name")')).toBe('name');
-    await page.keyboard.type('typed');
-    await page.keyboard.press('Tab');
-    await page.keyboard.type('30');
-    await page.keyboard.press('Tab');
-    await page.keyboard.press('Tab');
-    await page.keyboard.type('20');
-    // Past the month and the shadow limits.
-    for (let tab = 0; tab < 6; tab += 1) await page.keyboard.press('Tab');
-    await page.keyboard.press('Space');
-    await page.keyboard.press('Enter');
-    await expect.poll(() => page.url()).toBe(`${started.origin}/console/plans/typed`);
-    expect(await stored('typed')).toEqual({ minute: '30', day: '20' });
-    expect(await lastEntry()).toMatchObject({ who: 'Grace', action: 'plans.set', target: 'typed' });
-    expect(complaints).toEqual([]);
   });
 
   test('limits are typed, who is above them is shown, and saved they are in force for the next requests', async () => {
@@ -111,49 +88,5 @@ describe('the pages of plans', { tags: ['chromium'], timeout: 120_000 }, () => {
     expect(await page.evaluate('warnings')).toEqual([]);
     // axe-core is refused a style of its own.
     expect(complaints.filter((text) => !/inline style|preload/.test(text))).toEqual([]);
-  });
-
-  test('a day limit below the minute limit has to be confirmed', async () => {
-    await create('unusual');
-    const { page } = await started.open('/console/plans/unusual');
-    await changeLimits(page);
-    await page.getByLabel('Requests a day').fill('20');
-    const save = page.getByRole('button', { name: 'Save' });
-    const meant = page.getByLabel('I mean that');
-    await meant.waitFor();
-    await save.click();
-    expect(await meant.evaluate((box) => box.matches(':invalid'))).toBe(true);
-    expect(await stored('unusual')).toEqual({ minute: '50', day: '500' });
-    await meant.check();
-    await save.click();
-    await expect.poll(() => stored('unusual')).toEqual({ minute: '50', day: '20' });
-  });
-
-  test('of two operators, the one who saves last is told what the other has saved, and loses nothing', async () => {
-    await create('contested');
-    const [first, second] = await Promise.all([
-      started.open('/console/plans/contested', { name: 'Ada' }),
-      started.open('/console/plans/contested', { name: 'Grace' }),
-    ]);
-    await changeLimits(first.page);
-    await changeLimits(second.page);
-    await minuteOf(second.page).fill('7');
-    await minuteOf(first.page).fill('70');
-    await first.page.getByRole('button', { name: 'Save' }).click();
-    await expect.poll(() => stored('contested')).toEqual({ minute: '70', day: '500' });
-    await second.page.getByRole('button', { name: 'Save' }).click();
-    await second.page
-      .getByText('Somebody else has changed this since it was read: now it is 70 a minute, 500 a day')
-      .waitFor();
-    expect(await stored('contested')).toEqual({ minute: '70', day: '500' });
-    expect(await minuteOf(second.page).inputValue()).toBe('7');
-    await expectAccessible(second.page, 'plan-conflict');
-    await expect
-      .poll(async () => {
-        await second.page.getByRole('button', { name: 'Cancel' }).click();
-        await changeLimits(second.page);
-        return minuteOf(second.page).inputValue();
-      })
-      .toBe('70');
   });
 });

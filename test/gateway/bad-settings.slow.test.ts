@@ -5,7 +5,6 @@ import { send } from '../support/http/http.ts';
 import { startGatewayKit } from '../support/kits/gateway-kit.ts';
 import { runOps, type Service } from '../support/kits/service.ts';
 import { shared } from '../support/kits/shared.ts';
-import { todaysUse } from '../support/stores/day-counter.ts';
 
 describe('invalid values in Redis', () => {
   let redis: RedisClient;
@@ -67,17 +66,6 @@ describe('invalid values in Redis', () => {
       expect(await redis.hget(redisKeys.plan('anonymous'), 'minute')).toBe('60');
     },
   );
-
-  test('a value of the wrong type is an error for its customer, and for no other one', async () => {
-    const [one, other] = [await kit.issue(), await kit.issue()];
-    await redis.set(todaysUse(one.customerId)[0], 'oops');
-    const responses = await Promise.all(
-      [one, other, one, other].map(({ key }) => send(`${gateway.url}/v1/pets`, { key })),
-    );
-    expect(responses.map(({ status }) => status)).toEqual([503, 200, 503, 200]);
-    expect(responses[0]?.json).toMatchObject({ code: 'service_unavailable' });
-    expect(gateway.output()).toContain(`gw:*{${one.customerId}}* holds a value of another type`);
-  });
 
   test.each([{ strikes: 'ten' }, { maxBanSeconds: '5' }])(
     'the invalid ban policy %j leaves the whole last valid one in force',

@@ -2,11 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { makeConsoleCode, redeemConsoleCode } from '../../gateway/control/access/console-codes.ts';
 import { createConsoleSessions } from '../../gateway/control/access/console-sessions.ts';
 import { beginPortalSession } from '../../gateway/control/access/portal-sessions.ts';
-import { InvalidOperation } from '../../gateway/control/invalid-operation.ts';
 import { createAuditLog } from '../../gateway/platform/redis/record-change.ts';
-import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { connectRedis, keyIssuer } from '../support/kits/keys.ts';
-import { contents } from '../support/kits/ops-kit.ts';
 import { portalCode } from '../support/kits/portal-kit.ts';
 import { shared } from '../support/kits/shared.ts';
 import { startAnyRedis } from '../support/stores/redis-server.ts';
@@ -40,20 +37,6 @@ describe('sessions of the console', () => {
     return begun;
   }
 
-  test('a code begins one session, in the name and with the role that it was made for', async () => {
-    const { code, ...made } = await makeConsoleCode(session(), { name: 'Ada', role: 'viewer' });
-    expect(Date.parse(made.expiresAt) - Date.now()).toBeGreaterThan(290_000);
-    const begun = await redeemConsoleCode(session(), code);
-    expect(begun?.session).toMatchObject({
-      id: made.session,
-      name: 'Ada',
-      role: 'viewer',
-      grantedBy: 'Grace',
-    });
-    expect(await createConsoleSessions(session()).find(begun?.token ?? '')).toEqual(begun?.session);
-    expect(await redeemConsoleCode(session(), code)).toBeUndefined();
-  });
-
   test('of many attempts with one code at once, on two gateways, one succeeds', async () => {
     const code = await makeCode();
     const attempts = Array.from({ length: 40 }, (_, index) =>
@@ -79,33 +62,5 @@ describe('sessions of the console', () => {
     const { token } = await begin();
     expect(await createConsoleSessions(session(12 * hoursMs - 60_000)).find(token)).toBeDefined();
     expect(await createConsoleSessions(session(12 * hoursMs)).find(token)).toBeUndefined();
-  });
-
-  test('one session is ended, or all of them', async () => {
-    const [one, two] = [await begin(), await begin()];
-    const sessions = createConsoleSessions(session());
-    await sessions.end(one.session.id);
-    expect(await sessions.find(one.token)).toBeUndefined();
-    await expect(sessions.end(one.session.id)).rejects.toThrow(InvalidOperation);
-    expect(await sessions.find(two.token)).toBeDefined();
-    expect((await sessions.list()).map(({ id }) => id)).toContain(two.session.id);
-    await sessions.endAll();
-    expect(await sessions.find(two.token)).toBeUndefined();
-    expect(await sessions.list()).toEqual([]);
-  });
-
-  test('codes, begun and ended sessions are in the audit log, without a secret', async () => {
-    const { code, session: id } = await makeConsoleCode(session(), { name: 'Ada', role: 'operator' });
-    const begun = await redeemConsoleCode(session(), code);
-    await createConsoleSessions(session()).end(id);
-    const entries = (await redis.xrange(redisKeys.audit, '-', '+')).map(([, fields]) => fields);
-    const own = entries.filter((fields) => fields.includes(id));
-    expect(own.map(([, who, , action]) => [who, action])).toEqual([
-      ['Grace', 'console.link'],
-      ['Ada', 'console.sign_in'],
-      ['Grace', 'console.end'],
-    ]);
-    const everything = JSON.stringify(await contents(redis));
-    for (const secret of [code, begun?.token ?? code]) expect(everything).not.toContain(secret);
   });
 });

@@ -8,14 +8,10 @@ import {
 } from '../../gateway/control/customers/customers.ts';
 import { readCustomerDetail } from '../../gateway/control/customers/find-customers.ts';
 import { showCustomer } from '../../gateway/control/customers/stored-customers.ts';
-import { searchKeys } from '../../gateway/control/keys/find-keys.ts';
 import { importKeys } from '../../gateway/control/keys/key-transfer.ts';
 import { exportLine } from '../../gateway/control/keys/transfer-lines.ts';
-import { allFound } from '../../gateway/control/scored-pages.ts';
 import { generateApiKey, hashApiKey } from '../../gateway/keys/api-key-format.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
-import { readKeyUse } from '../../gateway/quota/use-counts.ts';
-import { send } from '../support/http/http.ts';
 import { startGatewayFleet } from '../support/kits/gateway-fleet.ts';
 import { keyIssuer, sessionOf } from '../support/kits/keys.ts';
 import { shared } from '../support/kits/shared.ts';
@@ -69,39 +65,6 @@ describe('the keys of a customer', () => {
     await addBan(session(), id, 60_000, 'its program runs wild');
     expect(await statusOf(key)).toBe(429);
     expect(await statusOf(sibling.key)).toBe(200);
-  });
-
-  test('say when they were used last, what of it was today, and which were not used', async () => {
-    const issued = await fleet.issue();
-    const unused = await store().issueFor(issued.customerId, {});
-    for (const { url } of fleet.gateways) await send(`${url}/v1/pets`, { key: issued.key });
-    const served = fleet.gateways.length;
-    await expect
-      .poll(() => readKeyUse(session(), issued), { timeout: 15_000 })
-      .toMatchObject({ servedToday: served, refusedToday: 0 });
-    const use = await readKeyUse(session(), issued);
-    expect(Date.parse(use?.lastUsedAt ?? '')).toBeGreaterThan(Date.now() - 60_000);
-    const { items } = await readCustomerDetail(session(), issued.customerId);
-    expect(items.map(({ id, lastUsedAt }) => [id, lastUsedAt])).toEqual([
-      [unused.record.id, null],
-      [issued.id, use?.lastUsedAt],
-    ]);
-    const unusedSince = new Date(Date.now() - 3_600_000);
-    const found = (await Array.fromAsync(allFound(fleet.redis, await searchKeys(session(), { unusedSince }))))
-      .flat()
-      .map(({ id }) => id);
-    expect(found).toContain(unused.record.id);
-    expect(found).not.toContain(issued.id);
-    // Tomorrow, only the time of the last use is left.
-    const tomorrow = { redis: fleet.redis, now: () => Date.now() + 86_400_000 };
-    expect(await readKeyUse(tomorrow, issued)).toEqual({
-      lastUsedAt: use?.lastUsedAt,
-      servedToday: 0,
-      refusedToday: 0,
-    });
-    // A time that was set by hand, and is none.
-    await fleet.redis.set(redisKeys.keyUse(issued), `${'9'.repeat(17)} 1 1 1`);
-    expect(await readKeyUse(session(), issued)).toBeNull();
   });
 });
 

@@ -1,34 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import type { TrafficPoint } from '../../gateway/control/usage/traffic.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
-import { send } from '../support/http/http.ts';
 import { startGatewayKit } from '../support/kits/gateway-kit.ts';
-import { openLive, signIn } from '../support/kits/live-kit.ts';
+import { signIn } from '../support/kits/live-kit.ts';
 import { shared } from '../support/kits/shared.ts';
 
 describe('what happens now, over the API', () => {
   const kit = shared(startGatewayKit);
   const api = shared(() => signIn(kit.redis, kit.gateway));
-
-  test('says how this process is, and what it has counted in the last minute', async () => {
-    const { key } = await kit.issue({ plan: 'pro' });
-    for (let count = 0; count < 7; count += 1) await send(`${kit.gateway.url}/v1/pets`, { key });
-    await send(`${kit.gateway.url}/v1/pets`);
-    const live = await openLive(kit.redis, kit.gateway);
-    await live.until(({ gateways, recent }) => {
-      expect(gateways).toMatchObject([
-        { state: 'ok', workers: 1, processes: [{ pid: kit.gateway.pid, worker: null, state: 'ok' }] },
-      ]);
-      expect(recent).toMatchObject({
-        requests: 8,
-        byStatus: { '2xx': 7, '4xx': 1 },
-        refused: 0,
-        withoutKey: 1,
-        errors: { missing_api_key: 1 },
-      });
-      expect(recent.latencyMs?.p99).toBeGreaterThan(0);
-    });
-  });
 
   test('has the last 24 hours’ minutes with what was reported, and both ends of each quiet time', async () => {
     const minute = Math.floor(Date.now() / 60_000) - 90;

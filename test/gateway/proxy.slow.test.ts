@@ -1,4 +1,3 @@
-import jwt from 'jsonwebtoken';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { maxCollectedBytes } from '../../gateway/upstream/exchange.ts';
 import { postJson, send, sendRaw, type ClientResponse } from '../support/http/http.ts';
@@ -11,13 +10,11 @@ const json = { 'content-type': 'application/json; charset=utf-8' };
 
 describe('proxying', () => {
   let key: string;
-  let id: string;
-  let customerId: string;
   let pets: string;
 
   const kit = shared(() => startGatewayKit({ UPSTREAM_TIMEOUT_MS: '500' }));
   beforeAll(async () => {
-    ({ key, id, customerId } = await kit.issue({ plan: 'business', minute: 1_000_000 }));
+    ({ key } = await kit.issue({ plan: 'business', minute: 1_000_000 }));
     pets = `${kit.gateway.url}/v1/pets`;
   });
 
@@ -35,20 +32,6 @@ describe('proxying', () => {
   }
 
   describe('the request to the upstream', () => {
-    test('has the path and the query unchanged', async () => {
-      await send(`${pets}?limit=5&status=sold&x=%2F%20%C3%A4`, { key });
-      expect(kit.upstream.seen.at(-1)).toMatchObject({
-        method: 'GET',
-        url: '/v1/pets?limit=5&status=sold&x=%2F%20%C3%A4',
-      });
-    });
-
-    test('names the caller in a token of its own', async () => {
-      await send(pets, { key });
-      const [, token = ''] = kit.upstream.seen.at(-1)?.headers.authorization?.split(' ') ?? [];
-      expect(jwt.decode(token)).toMatchObject({ sub: customerId, key: id, plan: 'business' });
-    });
-
     test('has the exact body of a POST, and not the body of a GET', async () => {
       const body = '{"name":"Żółw \\u0000","n":1.0}';
       await postJson(pets, key, body);
@@ -142,18 +125,6 @@ describe('proxying', () => {
       // The upstream may have executed it, so a retry might create it twice.
       expect(postResponse.header('Retry-After')).toBeUndefined();
       expect(kit.upstream.seen.length - before).toBe(3);
-    });
-
-    test('a POST with an Idempotency-Key is tried once, and the client gets Retry-After', async () => {
-      kit.upstream.response = (req) => req.socket.destroy();
-      const before = kit.upstream.seen.length;
-      const create = (headers: Record<string, string>) =>
-        send(pets, { method: 'POST', key, headers: { ...json, ...headers }, body: '{}' });
-      const response = await create({ 'idempotency-key': '"abc"' });
-      expectError(response, 502, 'upstream_error');
-      expect(response.header('Retry-After')).toBe('1');
-      expect(kit.upstream.seen.length - before).toBe(1);
-      expect(kit.upstream.seen.at(-1)?.headers['idempotency-key']).toBe('"abc"');
     });
   });
 

@@ -1,13 +1,11 @@
-import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { readFile, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pathToFileURL } from 'node:url';
-import { promisify } from 'node:util';
 import { Agent, EventSource, request, type Dispatcher } from 'undici';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { toolPackages } from '../contract/tools/tools.ts';
@@ -231,22 +229,6 @@ describe('a service that is known by its path', () => {
       reading.resolve();
       expect((await response).statusCode).toBe(200);
       expect(bytes).toBe(50 * megabyte);
-    });
-
-    test('of a file by curl arrives whole', { tags: ['curl'] }, async () => {
-      const file = join(directory, 'file');
-      await writeFile(file, Buffer.alloc(3 * megabyte, 'x'));
-      const headers = ['-H', `Authorization: Bearer ${key}`];
-      for (const args of [
-        ['-T', file],
-        ['-F', `file=@${file}`],
-        ['-T', '-'],
-      ]) {
-        const curl = promisify(execFile)('curl', ['-s', ...headers, ...args, `${shop}/a`]);
-        curl.child.stdin?.on('error', () => {}).end(await readFile(file));
-        const { bytes } = JSON.parse((await curl).stdout) as { bytes: number };
-        expect(bytes, args.join(' ')).toBeGreaterThanOrEqual(3 * megabyte);
-      }
     });
 
     test('that breaks goes on where it was, with tus-js-client', { tags: ['api-tools'] }, async () => {

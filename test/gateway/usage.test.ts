@@ -154,13 +154,6 @@ describe('GET /v1/usage', () => {
     await kit.redis.hset(redisKeys.usagePolicy, 'retentionDays', 400);
   });
 
-  test('HEAD gets no body', async () => {
-    const { key } = await kit.issue();
-    const head = await send(`${kit.gateway.url}/v1/usage`, { method: 'HEAD', key });
-    expect(head).toMatchObject({ status: 200, text: '' });
-    expect(head.header('X-RateLimit-Remaining')).toBe('60');
-  });
-
   test(
     'a client over ten requests a second gets 429, and its refused requests cost no Redis command',
     { tags: ['redis-server'] },

@@ -25,7 +25,7 @@ OWASP ASVS 5.0, level 2
 2.3.3: a change is made as a whole, or not
   gateway/audited-changes: a change and its entry in the audit log are one step
 2.3.4: nothing is handed out twice
-  gateway/quota: of 2,000 concurrent requests with a Free key exactly 60 are served and counted
+  gateway/quota-concurrency: are allowed up to exactly the smaller limit, through any number of gateways
   pets-service/idempotency: sent 50 times at once creates one pet: every response is that pet, or 409 with Retry-After
 2.4.1: automation is limited
   gateway/ban-policy: a client on %s that goes on at 50 requests a second, within %d s of its first 429
@@ -93,7 +93,7 @@ OWASP ASVS 5.0, level 2
 7.2.1: a session is checked by the server
   security/console-access.slow: $method $path needs one
 7.2.2: its token is made for it
-  gateway/console-sessions: a code begins one session, in the name and with the role that it was made for
+  security/console-access.slow: a code is exchanged for a cookie that no script can read, for twelve hours, and works once
 7.2.4: signing in makes a new token
   security/console-access.slow: ends when its browser signs in again, and is not replaced by that of somebody else unasked
 7.3.2: a session ends after a time
@@ -103,11 +103,11 @@ OWASP ASVS 5.0, level 2
 7.4.1: signing out ends it
   security/console-access.slow: is over at once when its person signs out, and the cookie is removed
 7.4.3: somebody can end their other sessions
-  gateway/console-sessions: one session is ended, or all of them
+  console/sessions.slow: lists who is signed in, and an operator ends one session, with the keyboard alone
 7.4.4: signing out is visible
   console/session.slow: the menu says who is signed in and until when, works by keyboard, and signs out
 7.4.5: operators end sessions
-  gateway/console-sessions: one session is ended, or all of them
+  console/sessions.slow: lists who is signed in, and an operator ends one session, with the keyboard alone
 7.5.2: sessions are listed
   console/sessions.slow: lists who is signed in, and an operator ends one session, with the keyboard alone
 8.2.1: functions need a permission
@@ -184,7 +184,7 @@ OWASP ASVS 5.0, level 2
 16.2.5: no secret is logged
   afterwards/secrets: no log line, metric, error response or upstream request of the whole suite contains a secret
 16.3.1: signing in is logged
-  gateway/console-sessions: codes, begun and ended sessions are in the audit log, without a secret
+  e2e/ops-console.slow: prints a link to the running gateway, whatever its port, that begins one session, of the person whom --for names
 16.3.2: refusals are logged
   security/console-access.slow: refused requests leave, once a minute for each address, a line in the log without the path
 16.3.3: what defends is logged

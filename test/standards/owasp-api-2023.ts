@@ -18,7 +18,7 @@ API2, tokens: the signature, end and audience of a token are checked
   security/internal-tokens: a token with %s is refused
 API2, end: keys expire and are revoked at once, and a leaked one is found
   faults/redis-cluster.long: limits, revocations and bans apply on all gateways, and /v1/usage shows the usage of a key
-  gateway/customers: say when they were used last, what of it was today, and which were not used
+  console/keys-api: by id, hint, SHA-256, plan, state, expiry and time of the last use
 API2, console: operators sign in by a link that works once
   security/console-access.slow: a code is exchanged for a cookie that no script can read, for twelve hours, and works once
   security/console-access.slow: wrong codes are limited; a right one after some typos works
@@ -29,7 +29,7 @@ API3, assignment: fields that a caller may not set are ignored
   security/hostile-json.slow: %s sets no fields of the pet
   pets-service/pets-api: defaults the status to available, trims the name and ignores an id
 API4, rate: unrestricted resource consumption: requests are limited, exactly
-  gateway/quota: of 2,000 concurrent requests with a Free key exactly 60 are served and counted
+  gateway/quota-concurrency: are allowed up to exactly the smaller limit, through any number of gateways
   gateway/customers: get exactly its limit together on several gateways, while keys are rotated, added and revoked and its plan changes
 API4, free: what costs nothing is limited, too
   gateway/usage: a client over ten requests a second gets 429, and its refused requests cost no Redis command

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { PetsError } from '../../../../pets-service/errors.ts';
-import { formatCursor, parseNewPet, parsePetId, parsePetsQuery } from '../../../../pets-service/pets/pet.ts';
+import { formatCursor, parseNewPet, parsePetsQuery } from '../../../../pets-service/pets/pet.ts';
 
 /** Body of the error response that a client receives. */
 function errorBody(parse: () => unknown): unknown {
@@ -142,18 +142,5 @@ describe('a cursor', () => {
     expect(errorBody(() => parsePetsQuery({ cursor }))).toEqual(
       invalid('cursor is invalid: take it from the Link header of a page.'),
     );
-  });
-});
-
-test.each([
-  ...'abc,01,0,-1,+1,1.0,1e3,0x1, 1,1\n,١,,9223372036854775808,9999999999999999999,10000000000000000000'.split(
-    ',',
-  ),
-  '1'.repeat(100_000),
-])('the id %.25j in a path gets 404', (text) => {
-  expect(errorBody(() => parsePetId(text))).toEqual({
-    code: 'pet_not_found',
-    message: 'This pet does not exist.',
-    status: 404,
   });
 });
