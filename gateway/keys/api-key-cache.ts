@@ -193,9 +193,10 @@ export function createApiKeyCache(dependencies: ApiKeyCacheDependencies) {
     getCached(keyHash: string): Caller | undefined {
       if (!gate.open) return undefined;
       const last = cache.get(keyHash);
-      if (last === undefined || now() - last.readAtMs > freshMs) return undefined;
+      const nowMs = now();
+      if (last === undefined || nowMs - last.readAtMs > freshMs) return undefined;
       // A rev confirms only a valid key: an expired one may have been given more time.
-      return apiKeyState(last.caller, now()) === 'active' ? last.caller : undefined;
+      return apiKeyState(last.caller, nowMs) === 'active' ? last.caller : undefined;
     },
     /**
      * The key's record as it is in Redis now, or the cached one while Redis is unavailable.

@@ -62,7 +62,8 @@ export function createPlans({ now, onLimits, ...dependencies }: PlansDependencie
      */
     limitsOf(key: Limits & { plan: string }): Limits | undefined {
       const limits = key.plan === enterprisePlan ? key : (plans.get(key.plan)?.current() ?? {});
-      return hasWindow(limits) ? byWindow((window) => key[window] ?? limits[window]) : undefined;
+      if (!hasWindow(limits)) return undefined;
+      return hasWindow(key) ? byWindow((window) => key[window] ?? limits[window]) : limits;
     },
     /** Shadow limits of a plan; undefined if it has none. */
     shadowLimitsOf: (plan: string) => shadows.get(plan),

@@ -34,6 +34,16 @@ interface BeginDependencies {
 
 const wellFormedId = /^[A-Za-z0-9._-]{1,128}$/;
 
+/** Of this process. The rest of a request's id counts: a random id for each is a hundredth of a request's CPU time. */
+const idPrefix = randomUUID().slice(0, 24);
+let lastId = 0;
+
+/** @returns an id that no other request has, in the form of a UUID */
+function newRequestId(): string {
+  lastId += 1;
+  return idPrefix + lastId.toString(16).padStart(12, '0');
+}
+
 /** Names and values in turn. */
 const rawSecurityHeaders = Object.entries(securityHeaders).flat();
 
@@ -48,7 +58,7 @@ export function begin({ api, neighbours, spans, isProxy }: BeginDependencies): R
   return function begin(req, res, next) {
     const offered = req.headers['x-request-id'];
     // A client's own is kept if it is well-formed.
-    const requestId = isRequestId(offered) ? offered : randomUUID();
+    const requestId = isRequestId(offered) ? offered : newRequestId();
     const headers = new ResponseHeaders(['X-Request-Id', requestId, ...rawSecurityHeaders]);
     // Has no meaning over plain HTTP (RFC 6797 section 7.2). A trusted proxy, which ends TLS, says whether it is HTTPS.
     if (req.secure) headers.set('Strict-Transport-Security', httpsOnly);

@@ -51,24 +51,29 @@ export function enforceQuota(dependencies: EnforceQuotaDependencies): RequestHan
   const { apiKeys, quota, refuseAnonymous, recordDecision } = dependencies;
 
   /** @returns undefined if the caller's record is stale */
-  async function decideOnCurrent(caller: Caller, res: Response): Promise<CurrentDecision | undefined> {
-    const decision = await quota.decide(caller, costFor(caller, res));
+  async function decideOnCurrent(caller: Caller, cost: number): Promise<CurrentDecision | undefined> {
+    const decision = await quota.decide(caller, cost);
     return decision.outcome === 'stale' ? undefined : decision;
   }
 
   return async function enforceQuota(req, res, next) {
+    const access = accessOf(res);
     let caller = callerOf(res.locals);
-    let cost = costFor(caller, res);
+    let forbidden = whyForbidden(caller, access, res);
+    let cost = costOf(access, forbidden);
     let decision = await quota.decide(caller, cost);
     if (decision.outcome === 'stale') {
-      const current = await withRereadRecord(apiKeys, caller, (current) => decideOnCurrent(current, res));
+      const current = await withRereadRecord(apiKeys, caller, (current) =>
+        decideOnCurrent(current, costOf(access, whyForbidden(current, access, res))),
+      );
       if (current.outcome === 'refused') {
         delete res.locals.caller;
         return refuseAnonymous(req, res, current.error, current.key);
       }
       ({ caller, result: decision } = current);
       res.locals.caller = caller;
-      cost = costFor(caller, res);
+      forbidden = whyForbidden(caller, access, res);
+      cost = costOf(access, forbidden);
     }
     recordDecision(res, caller, decision, cost);
     const tooSmall = decision.outcome === 'limited' ? windowBelow(decision.windows, cost) : undefined;
@@ -81,7 +86,7 @@ export function enforceQuota(dependencies: EnforceQuotaDependencies): RequestHan
     // Errors are passed to next and not thrown: V8's unwinding would be a sixth of a banned client's request.
     switch (decision.outcome) {
       case 'allowed':
-        return next(whyForbidden(caller, res));
+        return next(forbidden);
       case 'limited':
         return next(refused(decision, cost));
       case 'banned':
@@ -97,29 +102,25 @@ function accessOf({ req, locals }: Response): OperationAccess {
 }
 
 /** A request that is forbidden costs one unit, like any other that its service does not get. */
-function costFor(caller: Caller, res: Response): number {
-  const { scopes, cost } = accessOf(res);
-  const isForbidden =
-    missingScopes(scopes, caller.scopes).length > 0 || isUnrestrictedInPage(res.locals, caller);
-  return isForbidden ? 1 : cost;
+function costOf({ cost }: OperationAccess, forbidden: GatewayError | undefined): number {
+  return forbidden === undefined ? cost : 1;
 }
 
-function whyForbidden(caller: Caller, res: Response): GatewayError | undefined {
-  if (isUnrestrictedInPage(res.locals, caller)) return new GatewayError('unrestricted_key');
-  const { scopes } = accessOf(res);
+function whyForbidden(
+  caller: Caller,
+  { scopes }: OperationAccess,
+  { locals }: Response,
+): GatewayError | undefined {
+  if (isUnrestrictedInPage(locals, caller)) return new GatewayError('unrestricted_key');
   const missing = missingScopes(scopes, caller.scopes);
-  return missing.length === 0 ? undefined : insufficientScope(res, scopes, missing);
+  return missing.length === 0 ? undefined : insufficientScope(scopes, missing);
 }
 
 /** As RFC 6750 section 3.1 says. */
-function insufficientScope(
-  { locals }: Response,
-  scopes: readonly string[],
-  missing: readonly string[],
-): GatewayError {
-  locals.headers.set('WWW-Authenticate', `Bearer error="insufficient_scope", scope="${scopes.join(' ')}"`);
+function insufficientScope(scopes: readonly string[], missing: readonly string[]): GatewayError {
   return new GatewayError('insufficient_scope', {
     message: `This API key lacks the scope ${missing.join(' and ')}, which the operation needs.`,
+    headers: { 'WWW-Authenticate': `Bearer error="insufficient_scope", scope="${scopes.join(' ')}"` },
   });
 }
 

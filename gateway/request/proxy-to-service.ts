@@ -73,13 +73,12 @@ function serviceOf({ locals }: Response): RoutedService {
 }
 
 function createServiceTransport(
-  { name, upstreams, dispatcher, timeoutMs, maxStreamsOfCustomer, setCookie, authorize }: ServiceUpstream,
+  { name, upstreams, timeoutMs, maxStreamsOfCustomer, setCookie, authorize }: ServiceUpstream,
   { isProxy, publicAddress, keyHeader, webSockets, spans }: Omit<ProxyToServiceDependencies, 'upstreams'>,
 ): Transport<Request, Response> {
   const takeStreamSlot = createSlots(Infinity, maxStreamsOfCustomer);
   return createTransport<Request, Response>({
     upstreams,
-    dispatcher,
     timeoutMs,
     requestHeaders,
     takeStream({ locals }) {

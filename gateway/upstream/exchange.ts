@@ -95,13 +95,12 @@ class Exchange<Req extends IncomingMessage, Res extends ServerResponse>
   }
 
   #send(): void {
-    const { dispatcher, timeoutMs, startAttempt } = this.#options;
+    const { timeoutMs, startAttempt } = this.#options;
     clearTimeout(this.#queueTimer);
     this.#controller = undefined;
     this.#epoch = this.#target.epoch;
     this.#attempt = startAttempt?.(this.#req, this.#res, this.#target, this.#timesSent);
     const request = {
-      origin: this.#target.origin,
       path: this.#req.url ?? '/',
       method: this.#req.method ?? 'GET',
       headers: this.#attempt === undefined ? this.#headers : [...this.#headers, ...this.#attempt.headers],
@@ -114,7 +113,7 @@ class Exchange<Req extends IncomingMessage, Res extends ServerResponse>
       // undici would close the connection after a HEAD or a DELETE with a body, for servers that misread these.
       reset: false,
     };
-    const isFree = dispatcher.dispatch(request, this);
+    const isFree = this.#target.pool.dispatch(request, this);
     // undici has no timeout for its queue.
     if (!isFree && this.#controller === undefined && !this.#settled) {
       this.#queueTimer = setTimeout(() => this.#onQueueTimeout(), timeoutMs);

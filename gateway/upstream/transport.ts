@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import type { Duplex, Readable } from 'node:stream';
 import type { Plugin } from 'http-proxy-middleware';
 import type { Logger } from 'pino';
-import { Agent, buildConnector, type Dispatcher } from 'undici';
+import { buildConnector, Pool, type Dispatcher } from 'undici';
 import type { ServiceConfig } from '../platform/config/service-config.ts';
 import type { ResponseHeaders } from '../platform/http/response.ts';
 import { createAuthorize } from './internal-token.ts';
@@ -19,10 +19,9 @@ import {
 export type UpstreamHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
 export interface TransportOptions<Req extends IncomingMessage, Res extends ServerResponse> {
-  dispatcher: Dispatcher;
   upstreams: Upstreams;
   /**
-   * Maximum time that a request waits for one of the dispatcher's connections; then the maximum time for the head of the
+   * Maximum time that a request waits for one of the instance's connections; then the maximum time for the head of the
    * response, for the whole of one that is collected, and between the chunks of one that is streamed.
    */
   timeoutMs: number;
@@ -108,15 +107,14 @@ export function createServiceUpstreams(dependencies: ServiceUpstreamsDependencie
       probe: createReadinessProbe(readiness),
       log: log.child({ upstreamService: name }),
       onState: (origin, state) => onState(name, origin, state),
+      createPool: (origin) => createUpstreamPool(origin, connections),
     }),
-    dispatcher: createUpstreamPool(connections),
     authorize: createAuthorize(privateKey, now, audience),
   }));
 }
 
 export async function closeServiceUpstreams(services: readonly ServiceUpstream[]): Promise<void> {
   await Promise.all(services.map(({ upstreams }) => upstreams.close()));
-  await Promise.all(services.map(({ dispatcher }) => dispatcher.destroy()));
 }
 
 const connectTimeoutMs = 2000;
@@ -126,13 +124,10 @@ const connectTimeoutMs = 2000;
  */
 const keepAliveMs = 5000;
 
-/**
- * Creates the dispatcher of requests to the instances of a service.
- * @param connections maximum number for each instance
- */
-function createUpstreamPool(connections: number): Dispatcher {
+/** Creates the connections to an instance of a service. @param connections maximum number */
+function createUpstreamPool(origin: string, connections: number): Dispatcher {
   const connect = buildConnector({ timeout: connectTimeoutMs });
-  return new Agent({
+  return new Pool(origin, {
     connections,
     keepAliveTimeout: keepAliveMs,
     keepAliveMaxTimeout: keepAliveMs,

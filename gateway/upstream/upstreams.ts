@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { Agent, request } from 'undici';
+import { Agent, request, type Dispatcher } from 'undici';
 import { isLocalResourceError } from './upstream-error.ts';
 
 export type Upstreams = ReturnType<typeof createUpstreams>;
@@ -8,6 +8,8 @@ export type Upstreams = ReturnType<typeof createUpstreams>;
 interface UpstreamsDependencies {
   urls: readonly string[];
   probe: ReturnType<typeof createReadinessProbe>;
+  /** Creates the connections to an instance. */
+  createPool: (origin: string) => Dispatcher;
   log: Logger;
   /** Called at each change of a state, and with the first one. */
   onState: (origin: string, state: TargetState) => void;
@@ -26,7 +28,9 @@ const defaultStartTimeoutMs = 60_000;
  */
 export function createUpstreams(dependencies: UpstreamsDependencies) {
   const { probe, log, onState, startTimeoutMs = defaultStartTimeoutMs } = dependencies;
-  const targets: readonly Target[] = dependencies.urls.map(createTarget);
+  const targets: readonly Target[] = dependencies.urls.map((url) =>
+    createTarget(url, dependencies.createPool),
+  );
   const closing = new AbortController();
   /** Index of the target that is next in turn. */
   let turn = 0;
@@ -146,7 +150,7 @@ export function createUpstreams(dependencies: UpstreamsDependencies) {
     },
     async close(): Promise<void> {
       closing.abort();
-      await probe.close();
+      await Promise.all([probe.close(), ...targets.map(({ pool }) => pool.destroy())]);
     },
   };
 }
@@ -194,13 +198,15 @@ export type TargetState = 'unknown' | 'ready' | 'not_ready' | 'down';
 export type Target = ReturnType<typeof createTarget>;
 
 /** One instance of the service behind the gateway, and what is known of it. */
-function createTarget(url: string) {
+function createTarget(url: string, createPool: UpstreamsDependencies['createPool']) {
   const { origin, hostname, port } = new URL(url);
   return {
     /** Such as http://127.0.0.1:3001. */
     origin,
     hostname,
     port,
+    /** Not an agent for all instances, which would look for the pool of each request. */
+    pool: createPool(origin),
     state: 'unknown' as TargetState,
     /** Time at which this gateway began to use it. */
     addedAtMs: performance.now(),

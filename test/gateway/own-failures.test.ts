@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { pino } from 'pino';
-import { Agent } from 'undici';
+import { Pool } from 'undici';
 import { describe, expect, test } from 'vitest';
 import { ResponseHeaders, sendJson } from '../../gateway/platform/http/response.ts';
 import { createTransport } from '../../gateway/upstream/exchange.ts';
@@ -99,11 +99,10 @@ describe('what throws while a response is passed on fails its request alone', ()
       probe: createReadinessProbe(),
       log: pino({ level: 'silent' }),
       onState: () => {},
+      createPool: (origin) => new Pool(origin, { connections }),
     });
-    const dispatcher = new Agent({ connections });
     const sound: Options = {
       upstreams,
-      dispatcher,
       timeoutMs: 1000,
       requestHeaders: () => [],
       requestBody: () => null,
@@ -128,7 +127,6 @@ describe('what throws while a response is passed on fails its request alone', ()
         server.closeAllConnections();
         server.close();
         await upstreams.close();
-        await dispatcher.destroy();
       },
     };
   }

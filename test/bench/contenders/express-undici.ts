@@ -1,7 +1,7 @@
 import express from 'express';
 import { createProxyMiddleware } from 'http-proxy-middleware';
 import { pino } from 'pino';
-import { Agent } from 'undici';
+import { Pool } from 'undici';
 import { ResponseHeaders } from '../../../gateway/platform/http/response.ts';
 import { createTransport } from '../../../gateway/upstream/exchange.ts';
 import { addClientHeaders, upstreamRequestHeaders } from '../../../gateway/upstream/headers.ts';
@@ -14,11 +14,11 @@ const upstreams = createUpstreams({
   probe: createReadinessProbe(),
   log: pino({ level: 'silent' }),
   onState: () => {},
+  createPool: (origin) => new Pool(origin, { connections: 256 }),
 });
 const app = express();
 app.disable('x-powered-by').disable('etag');
 const transport = createTransport({
-  dispatcher: new Agent({ connections: 256 }),
   upstreams,
   timeoutMs: 10_000,
   requestHeaders: (req) =>
