@@ -85,7 +85,7 @@ export function createQuotaBatch({
       keysAndArgs.push(...policies());
       for (const { args } of batch) keysAndArgs.push(...args);
       const replies = await gate.send(async () => {
-        const sent = await redis.consumeQuota(numberOfKeys, ...keysAndArgs);
+        const sent: unknown = JSON.parse(await redis.consumeQuota(numberOfKeys, ...keysAndArgs));
         // One that Redis has sent without being asked: each command gets the reply to the one before.
         if (Array.isArray(sent) && sent.length === batch.length) return sent;
         throw new Error('Redis sent a reply that is not to consume.lua');

@@ -11,7 +11,7 @@ export type RedisClient = Redis | Cluster;
 
 declare module 'ioredis' {
   interface RedisCommander<Context> {
-    consumeQuota(numberOfKeys: number, ...keysAndArgs: (string | number)[]): Result<number[][], Context>;
+    consumeQuota(numberOfKeys: number, ...keysAndArgs: (string | number)[]): Result<string, Context>;
     readUsage(...keysAndArgs: [...QuotaKeys, ...(string | number)[]]): Result<number[], Context>;
     giveBack(...keysAndArgs: [...QuotaKeys, ...(string | number)[]]): Result<number[], Context>;
     addUsage(reportKey: string, usagePrefix: string, ...args: (string | number)[]): Result<number, Context>;

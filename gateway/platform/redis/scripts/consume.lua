@@ -30,7 +30,8 @@ Then for each request:
   2  units that the request costs, or an empty argument for 1
   3  a limit for each window, in the order of the list, or an empty argument
 
-Returns an array for each request, in their order. Outcomes are those of scripts.ts:
+Returns JSON, which a gateway reads in a third of the time that ioredis takes for numbers: an array for each request, in their
+order. Outcomes are those of scripts.ts:
   {allowed or limited, now in Unix ms, further refused requests that lead to a ban or 0 while they are not counted, and for each
   window with a limit: units used, ms to its end}
   {banned, now, ms to the end of the ban, 1 if this very request led to it, value of the ban, end of the last ban by a gateway}
@@ -167,4 +168,4 @@ for request = 1, #KEYS / keysOfRequest do
   end
   replies[request] = reply
 end
-return replies
+return cjson.encode(replies)

@@ -38,7 +38,7 @@ test('whatever the order of requests, replies and outages, each request gets its
       const executed: string[] = [];
       let invalid: string | undefined;
       /** Replies to each request with its own argument, as a number. */
-      async function consumeQuota(numberOfKeys: number, ...keysAndArgs: string[]): Promise<unknown[][]> {
+      async function consumeQuota(numberOfKeys: number, ...keysAndArgs: string[]): Promise<string> {
         const requests = numberOfKeys / 4;
         expect(keysAndArgs.length).toBe(numberOfKeys + 1 + requests);
         expect(keysAndArgs[numberOfKeys]).toBe('the policies');
@@ -54,7 +54,7 @@ test('whatever the order of requests, replies and outages, each request gets its
         await scheduler.schedule(Promise.resolve());
         commands.now -= 1;
         if (outages !== before) throw new RedisUnavailable('no reply');
-        return replies;
+        return JSON.stringify(replies);
       }
       const redis = { consumeQuota } as unknown as RedisClient;
       const batch = createQuotaBatch({ redis, gate, policies: () => ['the policies'] });
@@ -116,7 +116,7 @@ test('requests of one turn share commands, of which four at most wait for a repl
             most = Math.max(most, waiting);
             await scheduler.schedule(Promise.resolve());
             waiting -= 1;
-            return Array.from({ length: numberOfKeys / 4 }, () => [scriptOutcome.allowed]);
+            return JSON.stringify(Array.from({ length: numberOfKeys / 4 }, () => [scriptOutcome.allowed]));
           },
         } as unknown as RedisClient;
         const gate = { open: true, send: <T>(command: () => Promise<T>) => command() };
