@@ -3,9 +3,9 @@ import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { freePort } from '../support/http/free-port.ts';
 import { barChart } from './chart.ts';
-import { baseline, contenders, excludedContenders } from './contenders.ts';
+import { baseline, contenders } from './contenders.ts';
 import { setUpBench, type Fixture } from './fixture.ts';
-import { closedLoop, fixedRate, openIdleConnections, type LoadResult } from './load.ts';
+import { closedLoop, fixedRate, type LoadResult } from './load.ts';
 import { positiveInteger } from './options.ts';
 import {
   environmentLine,
@@ -65,11 +65,6 @@ async function measure(
   duration: number,
 ): Promise<Sample> {
   const url = `http://127.0.0.1:${contender.port}`;
-  using _idle = await openIdleConnections(
-    `${url}/v1/pets?limit=2`,
-    fixture.hotKey,
-    scenario.idleConnections ?? 0,
-  );
   const before = await contender.process.cpuSeconds();
   const measured = await closedLoop({
     directory: fixture.directory,
@@ -169,7 +164,7 @@ async function main(): Promise<void> {
   await using fixture = await setUpBench();
   await using stack = new AsyncDisposableStack();
   const running: RunningContender[] = [];
-  const excluded = [...excludedContenders];
+  const excluded: string[] = [];
   for (const contender of allContenders) {
     const isWanted = contender.name === 'baseline' || options.contender.includes(contender.name);
     if (options.contender.length > 0 && !isWanted) continue;

@@ -94,30 +94,24 @@ function server(
     });
 }
 
-/** Contenders that were tried and excluded, with the reason. */
-export const excludedContenders: readonly string[] = [
-  'express-gateway 1.16.11 (key-auth, rate-limit, proxy): on Node 24 it serves single requests, but barely one request/s with ten concurrent connections.',
-];
-
 const needsNginx = missingPackage('nginx', 'nginx-light');
 
 /** Gateway of another checkout, to measure the effect of a change. The checkout needs its own node_modules. */
-export const baseline = (directory: string, env: Record<string, string> = {}): Contender => ({
-  name: 'baseline',
+export const baseline = (directory: string, env: Record<string, string> = {}): Contender =>
+  ofNode('baseline', 'gateway of the other checkout', gateway({ cwd: directory, env }));
+
+/** A contender that runs in Node. */
+const ofNode = (name: string, title: string, start: Contender['start']): Contender => ({
+  name,
   isNode: true,
-  title: 'gateway of the other checkout',
+  title,
   missing: undefined,
-  start: gateway({ cwd: directory, env }),
+  start,
 });
 
 /** This gateway with further settings. */
-export const thisGateway = (name: string, env: Record<string, string> = {}): Contender => ({
-  name,
-  isNode: true,
-  title: 'this gateway',
-  missing: undefined,
-  start: gateway({ env }),
-});
+export const thisGateway = (name: string, env: Record<string, string> = {}): Contender =>
+  ofNode(name, 'this gateway', gateway({ env }));
 
 export const contenders: readonly Contender[] = [
   {
@@ -136,48 +130,28 @@ export const contenders: readonly Contender[] = [
       }),
   },
   thisGateway('gateway'),
-  {
-    name: 'gateway-no-log',
-    isNode: true,
-    title: 'this gateway, access log off',
-    missing: undefined,
-    start: gateway({ env: { LOG_LEVEL: 'warn' } }),
-  },
-  {
-    name: 'gateway-workers',
-    isNode: true,
-    title: 'this gateway, two workers on both cores, shared with the load generator',
-    missing: undefined,
-    start: gateway({ env: { GATEWAY_WORKERS: '2' }, core: `${cores.contender},${cores.support}` }),
-  },
-  {
-    name: 'bare-undici',
-    isNode: true,
-    title: "this gateway's proxy only: no keys, quotas, headers or log",
-    missing: undefined,
-    start: nodeProgram('express-undici.ts'),
-  },
-  {
-    name: 'bare',
-    isNode: true,
-    title: 'Express + http-proxy-middleware, no gateway features',
-    missing: undefined,
-    start: nodeProgram('express-bare.ts'),
-  },
-  {
-    name: 'two-limiters',
-    isNode: true,
-    title: 'Express + http-proxy-middleware + 2 × rate-limiter-flexible on Redis',
-    missing: undefined,
-    start: nodeProgram('two-limiters.ts'),
-  },
-  {
-    name: 'fastify',
-    isNode: true,
-    title: 'Fastify + @fastify/http-proxy + @fastify/rate-limit on Redis (one window)',
-    missing: undefined,
-    start: nodeProgram('fastify.ts'),
-  },
+  ofNode('gateway-no-log', 'this gateway, access log off', gateway({ env: { LOG_LEVEL: 'warn' } })),
+  ofNode(
+    'gateway-workers',
+    'this gateway, two workers on both cores, shared with the load generator',
+    gateway({ env: { GATEWAY_WORKERS: '2' }, core: `${cores.contender},${cores.support}` }),
+  ),
+  ofNode(
+    'bare-undici',
+    "this gateway's proxy only: no keys, quotas, headers or log",
+    nodeProgram('express-undici.ts'),
+  ),
+  ofNode('bare', 'Express + http-proxy-middleware, no gateway features', nodeProgram('express-bare.ts')),
+  ofNode(
+    'two-limiters',
+    'Express + http-proxy-middleware + 2 × rate-limiter-flexible on Redis',
+    nodeProgram('two-limiters.ts'),
+  ),
+  ofNode(
+    'fastify',
+    'Fastify + @fastify/http-proxy + @fastify/rate-limit on Redis (one window)',
+    nodeProgram('fastify.ts'),
+  ),
   {
     name: 'nginx-lua',
     isNode: false,

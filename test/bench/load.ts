@@ -1,6 +1,5 @@
 import { execFile } from 'node:child_process';
 import { readFile, rm, writeFile } from 'node:fs/promises';
-import { Agent, get } from 'node:http';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { cores } from './pinned-process.ts';
@@ -57,18 +56,6 @@ function done(summary, latency)
   ))
 end
 `;
-
-/** Each connection sends one request and then stays idle. */
-export async function openIdleConnections(url: string, key: string, count: number): Promise<Disposable> {
-  const agent = new Agent({ keepAlive: true, maxSockets: count, maxFreeSockets: count });
-  const headers = { authorization: `Bearer ${key}` };
-  const getOnce = () =>
-    new Promise<void>((resolve, reject) => {
-      get(url, { agent, headers }, (response) => response.resume().on('end', resolve)).on('error', reject);
-    });
-  await Promise.all(Array.from({ length: count }, getOnce));
-  return { [Symbol.dispose]: () => agent.destroy() };
-}
 
 interface FixedRate {
   directory: string;

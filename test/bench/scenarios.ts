@@ -3,8 +3,6 @@ export interface Scenario {
   name: string;
   title: string;
   connections: number;
-  /** Additional connections that stay idle after one request. */
-  idleConnections?: number;
   /** Names of contenders; undefined means all, and an empty list that only bench:compare has the scenario. */
   contenders: readonly string[] | undefined;
   /** Returns Lua for wrk. `keys` and `exhausted` are files with one API key per line. */
@@ -17,9 +15,7 @@ const readKeys = (file: string, name: string) => `
 local ${name} = {}
 for line in io.lines('${file}') do ${name}[#${name} + 1] = 'Bearer ' .. line end
 `;
-const get = (key: string, target = '/v1/pets?limit=2') =>
-  `return wrk.format('GET', '${target}', { authorization = ${key} })`;
-const mainContenders = ['direct', 'gateway', 'nginx-lua'] as const;
+const get = (key: string) => `return wrk.format('GET', '/v1/pets?limit=2', { authorization = ${key} })`;
 const all200 = { 200: [99.9, 100] } as const;
 
 export const scenarios: readonly Scenario[] = [
@@ -35,7 +31,7 @@ export const scenarios: readonly Scenario[] = [
     name: 'many-keys',
     title: '10,000 keys, round-robin',
     connections: 50,
-    contenders: mainContenders,
+    contenders: ['direct', 'gateway', 'nginx-lua'],
     script: ({ keys }) => `${readKeys(keys, 'keys')} local turn = 0
 function request() turn = turn % #keys + 1 ${get('keys[turn]')} end`,
     expected: all200,
@@ -65,20 +61,6 @@ end`,
     expected: { 429: [99.9, 100] },
   },
   {
-    name: 'connections',
-    title: 'one hot key, a new connection for each ten requests',
-    connections: 50,
-    contenders: [],
-    script: ({ hotKey }) => `local turn = 0
-function request()
-  turn = turn + 1
-  return wrk.format('GET', '/v1/pets?limit=2', {
-    authorization = 'Bearer ${hotKey}', connection = turn % 10 == 0 and 'close' or 'keep-alive'
-  })
-end`,
-    expected: all200,
-  },
-  {
     name: 'forwarded',
     title: 'one hot key, through a load balancer (with the setting TRUST_PROXY)',
     connections: 50,
@@ -89,44 +71,6 @@ end`,
     ['x-forwarded-for'] = '203.0.113.7', ['x-forwarded-proto'] = 'https', ['x-forwarded-host'] = 'api.example.com'
   })
 end`,
-    expected: all200,
-  },
-  {
-    name: 'idle',
-    title: 'one hot key, 1,000 idle connections',
-    connections: 50,
-    idleConnections: 1000,
-    contenders: mainContenders,
-    script: ({ hotKey }) => `function request() ${get(`'Bearer ${hotKey}'`)} end`,
-    expected: all200,
-  },
-  {
-    name: 'post',
-    title: 'POST with a 2 kB body',
-    connections: 50,
-    contenders: mainContenders,
-    script: ({ hotKey }) => `local body = '{"name":"' .. string.rep('x', 2000) .. '","categoryId":1}'
-function request()
-  return wrk.format('POST', '/v1/pets', {
-    authorization = 'Bearer ${hotKey}', ['content-type'] = 'application/json'
-  }, body)
-end`,
-    expected: all200,
-  },
-  {
-    name: 'page',
-    title: 'pages of 100 pets',
-    connections: 50,
-    contenders: mainContenders,
-    script: ({ hotKey }) => `function request() ${get(`'Bearer ${hotKey}'`, '/v1/pets/2')} end`,
-    expected: all200,
-  },
-  {
-    name: 'large',
-    title: '1 MiB responses',
-    connections: 10,
-    contenders: mainContenders,
-    script: ({ hotKey }) => `function request() ${get(`'Bearer ${hotKey}'`, '/v1/pets/1')} end`,
     expected: all200,
   },
 ];

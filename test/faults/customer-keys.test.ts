@@ -70,14 +70,4 @@ describe('all keys of a customer', { tags: ['redis-server'] }, () => {
     await suspend(customerId, '');
     expect(await outcomes([...keys, other])).toEqual(['200', '200', '200']);
   });
-
-  test('include the one that replaces another: what the old one has used is used', async () => {
-    const { id, customerId, keys } = await issueTwo();
-    const [key = '', further = ''] = keys;
-    expect(await outcomes([key, key, key])).toEqual(['200', '200', '200']);
-    const { key: replacement, record } = await keyIssuer(kit.redis).store.rotate(id, 60_000);
-    expect(record).toMatchObject({ customerId, replaces: id, day: dayLimit });
-    expect(await outcomes([replacement, further, key])).toEqual(['200', '200', '200']);
-    expect(await outcomes([replacement, further, key])).toEqual(Array(3).fill('429 rate_limit_exceeded'));
-  });
 });

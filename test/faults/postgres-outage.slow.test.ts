@@ -1,4 +1,3 @@
-import pg from 'pg';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { issueServiceToken, loadPrivateKey } from '../../gateway/upstream/internal-token.ts';
 import { postJson, send } from '../support/http/http.ts';
@@ -24,16 +23,6 @@ describe('a PostgreSQL outage', { tags: ['postgresql'] }, () => {
   const createIdempotent = (name: string, key: string) =>
     postJson(`${service.url}/v1/pets`, token, { name, categoryId: 1 }, { 'Idempotency-Key': key });
   const find = (id: number) => send(`${service.url}/v1/pets/${id}`, { key: token });
-  /** Blocks all access to the pets until the transaction or the server ends. */
-  async function lockPets(): Promise<pg.Client> {
-    const client = new pg.Client(pets.databaseUrl);
-    // Emitted when a test kills the server.
-    client.on('error', () => {});
-    await client.connect();
-    await client.query('BEGIN');
-    await client.query('LOCK TABLE pets IN ACCESS EXCLUSIVE MODE');
-    return client;
-  }
   const names = async () => ((await list()).json as { name: string }[]).map(({ name }) => name);
   const database = async () => ((await send(`${service.url}/readyz`)).json as { database: string }).database;
 
@@ -122,19 +111,5 @@ describe('a PostgreSQL outage', { tags: ['postgresql'] }, () => {
     expect(responses.map(({ status }) => status)).toEqual([503, 503, 503, 503]);
     await postgres.resume();
     await expect.poll(async () => (await list()).status).toBe(200);
-  });
-
-  test('killed during creates: only the create with an Idempotency-Key gets Retry-After', async () => {
-    const client = await lockPets();
-    const responses = Promise.all([create('Lost'), createIdempotent('Lost', 'lost')]);
-    const waitingLocks = 'SELECT 1 FROM pg_locks WHERE NOT granted';
-    await expect.poll(async () => (await client.query(waitingLocks)).rowCount).toBe(2);
-    await postgres.kill();
-    const [plain, idempotent] = await responses;
-    expect([plain.status, idempotent.status]).toEqual([503, 503]);
-    expect(plain.header('Retry-After')).toBeUndefined();
-    expect(idempotent.header('Retry-After')).toBe('1');
-    await postgres.restart();
-    await expect.poll(async () => (await createIdempotent('Lost', 'lost')).status).toBe(201);
   });
 });

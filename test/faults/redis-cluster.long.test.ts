@@ -137,21 +137,6 @@ describe('a Redis Cluster of three masters and three replicas', { tags: ['redis-
     // As a replica, without which the next master could not be replaced.
     await expect.poll(() => killedMaster.redis.info('replication')).toContain('master_link_status:up');
   });
-
-  test('while all nodes are down, known keys are served and unknown keys get 503', async () => {
-    const [known, unseen] = [await fleet.issue({ minute: 3000, day: 3000 }), await fleet.issue()];
-    // Whatever a test before has left: all are well, and know the key.
-    await expect.poll(fleet.redisStates, { timeout: 20_000 }).toEqual(allOk);
-    for (const index of [0, 1, 2])
-      await expect.poll(async () => (await pets(known.key, index)).status).toBe(200);
-    await Promise.all(cluster.nodes.map((node) => node.kill()));
-    for (let index = 0; index < 30; index += 1) expect((await pets(known.key, index)).status).toBe(200);
-    expect((await pets(unseen.key)).json).toMatchObject({ code: 'service_unavailable' });
-    await Promise.all(cluster.nodes.map((node) => node.restart()));
-    await expect.poll(fleet.redisStates, { timeout: 20_000 }).toEqual(allOk);
-    await expect.poll(async () => (await pets(unseen.key)).status).toBe(200);
-    await expect.poll(() => dayUsage(fleet.redis, known.customerId)).toBeGreaterThanOrEqual(32);
-  });
 });
 
 /** Moves a slot as `redis-cli --cluster reshard` does, and runs `duringMove` before its keys are migrated. */

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import { startGatewayFleet, type GatewayFleet } from '../support/kits/gateway-fleet.ts';
-import { runOps } from '../support/kits/service.ts';
 import { shared } from '../support/kits/shared.ts';
 import { startKeyLoad } from '../support/load/key-load.ts';
 import { dayUsage } from '../support/stores/day-counter.ts';
@@ -22,13 +21,6 @@ describe(
       expect(responses.filter(({ status }) => status === 429)).toHaveLength(40);
       expect(await dayUsage(fleet.redis, customerId)).toBe(20);
     }
-
-    test('the ops command accepts the same REDIS_URL', async () => {
-      const { id } = await fleet.issue({ name: 'Behind Sentinels' });
-      const { code, stdout } = await runOps(['keys', 'show', id], { REDIS_URL: redis.url });
-      expect(code).toBe(0);
-      expect(stdout).toContain('Behind Sentinels');
-    });
 
     test.each([
       ['dies', 'SIGKILL'],

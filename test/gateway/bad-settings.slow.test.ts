@@ -66,16 +66,4 @@ describe('invalid values in Redis', () => {
       expect(await redis.hget(redisKeys.plan('anonymous'), 'minute')).toBe('60');
     },
   );
-
-  test.each([{ strikes: 'ten' }, { maxBanSeconds: '5' }])(
-    'the invalid ban policy %j leaves the whole last valid one in force',
-    async (invalid) => {
-      const valid = await redis.hgetall(redisKeys.banPolicy);
-      await redis.hset(redisKeys.banPolicy, invalid);
-      await expect.poll(() => metric('gw:ban-policy'), { timeout: 2000 }).toBe('1');
-      await redis.del(redisKeys.banPolicy);
-      await redis.hset(redisKeys.banPolicy, valid);
-      await expect.poll(() => metric('gw:ban-policy'), { timeout: 2000 }).toBe('0');
-    },
-  );
 });

@@ -1,6 +1,5 @@
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { expectAccessible } from '../support/checks/console-page.ts';
 import { recordSecrets } from '../support/checks/evidence.ts';
 import { focused, tabTo } from '../support/checks/keyboard.ts';
@@ -149,17 +148,6 @@ describe('the page of the portal', { tags: ['chromium', 'redis-server'], timeout
     await page.getByRole('button', { name: 'Create the key' }).click();
     recordSecrets(await shownKey.inputValue());
     await page.getByRole('row', { name: /^Second/, includeHidden: true }).waitFor();
-  });
-
-  test('shows a suspended customer everything, without a button that changes anything', async () => {
-    const { customerId, keyHash } = await kit.issue({ name: 'Stopped' });
-    await kit.redis.set(redisKeys.ban({ customerId, keyHash }), 'test', 'PX', 600_000);
-    await kit.redis.hset(`gw:customer:{${customerId}}`, 'suspendedAt', new Date().toISOString());
-    const { page } = await browser.open(await link(customerId));
-    await page.getByText('Your account is suspended').waitFor();
-    // The end of the ban would look like that of the suspension.
-    expect(await page.getByRole('cell', { name: /^Suspended/ }).textContent()).not.toContain('ends');
-    expect(await page.getByRole('button', { name: /New|Actions/ }).count()).toBe(0);
   });
 
   test('says that nothing can be read while Redis is unavailable, and goes on after it', async () => {

@@ -150,14 +150,6 @@ export async function upstream(directory: string, port: number): Promise<string[
   const file = join(prefix, 'nginx.conf');
   const pets =
     '[{"id":1,"name":"Rex","categoryId":1,"status":"available"},{"id":2,"name":"Mia","categoryId":2,"status":"available"}]';
-  const page = Array.from({ length: 100 }, (_, id) => ({
-    id,
-    name: `Pet ${id}`,
-    categoryId: 1,
-    status: 'available',
-  }));
-  await writeFile(join(prefix, 'page'), JSON.stringify(page));
-  await writeFile(join(prefix, 'large'), 'x'.repeat(1024 * 1024));
   await writeFile(
     file,
     `
@@ -170,8 +162,6 @@ http {
   server {
     listen 127.0.0.1:${port} backlog=4096;
     location = /v1/pets { return 200 '${pets}'; }
-    location = /v1/pets/2 { root ${prefix}; try_files /page =404; }
-    location = /v1/pets/1 { root ${prefix}; try_files /large =404; }
     location = /readyz { return 200 '{}'; }
   }
 }
