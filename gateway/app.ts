@@ -19,7 +19,7 @@ import { createMessageClasses, type MessageClasses } from './platform/http/http-
 import { findAmbiguity, normalizeTarget } from './platform/http/request.ts';
 import { asksForWebSocket, createWebSockets } from './platform/http/websocket.ts';
 import type { Metrics } from './platform/observability/metrics.ts';
-import type { RequestSpans } from './platform/observability/request-spans.ts';
+import type { RequestSpans } from './platform/observability/tracing.ts';
 import { createAddressLimit, type AddressLimit } from './quota/address-limit.ts';
 import { anonymousPlan } from './quota/plan-settings.ts';
 import { createQuota, type Quota } from './quota/quota.ts';

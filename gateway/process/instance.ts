@@ -10,8 +10,8 @@ import type { Health, Service } from '../control/status/service.ts';
 import { loadDocs, serveDocs } from '../faces/docs/docs.ts';
 import { createPortal } from '../faces/portal/portal.ts';
 import { defaultPlans } from '../limits/limits.ts';
+import type { Config } from '../platform/config/config.ts';
 import { listen, publicEndpoint } from '../platform/config/endpoints.ts';
-import type { TracingSettings } from '../platform/config/env-schemas.ts';
 import type { InstanceConfig } from '../platform/config/instance-config.ts';
 import { createConnectionReport } from '../platform/http/connection-limits.ts';
 import { createHttpServer } from '../platform/http/http-server.ts';
@@ -44,7 +44,7 @@ interface InstanceDependencies {
 }
 
 /** Loads OpenTelemetry only if traces are exported. @returns undefined if they are not */
-export async function startTracing(settings: TracingSettings | undefined, log: Logger) {
+export async function startTracing(settings: Config['tracing'], log: Logger) {
   if (settings === undefined) return undefined;
   const { createTracing } = await import('../platform/observability/tracing.ts');
   return createTracing(settings, log);

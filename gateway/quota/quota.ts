@@ -1,6 +1,5 @@
 import type { Logger } from 'pino';
 import type { Caller } from '../keys/api-key-cache.ts';
-import type { RequestSpans } from '../platform/observability/request-spans.ts';
 import type { RedisClient } from '../platform/redis/redis-client.ts';
 import { RedisUnavailable, type RedisGate } from '../platform/redis/redis-gate.ts';
 import { createBanCache, indexBan } from './bans.ts';
@@ -18,8 +17,6 @@ interface QuotaDependencies {
   plans: Plans;
   banPolicy: LiveBanPolicy;
   usagePolicy: LiveUsagePolicy;
-  /** Undefined if no traces are exported. */
-  spans: RequestSpans | undefined;
   log: Logger;
   /** Redis' clock, also while Redis is down. */
   now: () => number;
@@ -29,14 +26,9 @@ interface QuotaDependencies {
 
 /** Decides by a cached ban, or else in Redis, or else, during an outage, in this instance alone. */
 export function createQuota(dependencies: QuotaDependencies) {
-  const { redis, gate, plans, spans, log, onBan } = dependencies;
+  const { redis, gate, plans, log, onBan } = dependencies;
   const local = createLocalQuota(dependencies);
-  const batch = createQuotaBatch({
-    redis,
-    gate,
-    spans,
-    policies: createPolicyArguments(dependencies),
-  });
+  const batch = createQuotaBatch({ redis, gate, policies: createPolicyArguments(dependencies) });
   // Not the time of day: a clock that is set back must not prolong a ban.
   const bans = createBanCache({ now: () => performance.now() });
 

@@ -1,10 +1,8 @@
-import type { Span } from '@opentelemetry/api';
 import { toError } from '#runtime/error-message.ts';
 import { Cluster } from 'ioredis';
 import type { Caller } from '../keys/api-key-cache.ts';
 import type { Limits } from '../limits/limits.ts';
 import { alignedLeftMs, mapWindows, windowOf, windows, type ByWindow } from '../limits/windows.ts';
-import type { RequestSpans } from '../platform/observability/request-spans.ts';
 import type { RedisClient } from '../platform/redis/redis-client.ts';
 import { wrongTypeOf } from '../platform/redis/redis-errors.ts';
 import { RedisUnavailable, type RedisGate } from '../platform/redis/redis-gate.ts';
@@ -26,7 +24,6 @@ interface WaitingRequest {
   args: readonly string[];
   resolve: (reply: readonly number[]) => void;
   reject: (error: Error) => void;
-  span: Span | undefined;
 }
 
 /** A command for this many requests delays others on the same Redis by about a millisecond. */
@@ -42,13 +39,11 @@ export function createQuotaBatch({
   redis,
   gate,
   policies,
-  spans,
 }: {
   redis: RedisClient;
   gate: Pick<RedisGate, 'open' | 'send'>;
   /** Both policies as formatPolicies returns them. */
   policies: () => readonly string[];
-  spans?: RequestSpans | undefined;
 }) {
   // In a cluster, all keys of a command are in one slot, and so belong to one API key.
   const [batchLimit, inFlightLimit] = redis instanceof Cluster ? [1, Infinity] : [maxBatch, maxInFlight];
@@ -77,7 +72,6 @@ export function createQuotaBatch({
 
   async function send(batch: readonly WaitingRequest[]): Promise<void> {
     inFlight += 1;
-    const endSpan = spans?.startQuotaCommand(batch.flatMap(({ span }) => span ?? []));
     try {
       const keysAndArgs: string[] = [];
       for (const { keys } of batch) keysAndArgs.push(...keys);
@@ -90,14 +84,12 @@ export function createQuotaBatch({
         if (Array.isArray(sent) && sent.length === batch.length) return sent;
         throw new Error('Redis sent a reply that is not to consume.lua');
       });
-      endSpan?.();
       for (const [index, { keys, resolve, reject }] of batch.entries()) {
         const reply = replies[index] ?? [];
         if (reply[0] === scriptOutcome.wrongType) reject(wrongTypeOf(keys));
         else resolve(reply);
       }
     } catch (error) {
-      endSpan?.(error);
       for (const { reject } of batch) reject(toError(error));
     } finally {
       inFlight -= 1;
@@ -130,7 +122,6 @@ export function createQuotaBatch({
             }
           },
           reject,
-          span: spans?.active(),
         });
         schedule();
       }),

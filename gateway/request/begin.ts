@@ -8,7 +8,7 @@ import type { WindowName } from '../limits/windows.ts';
 import { addressGroup, holdsApiKey, peerAddress } from '../platform/http/addresses.ts';
 import { ResponseHeaders, securityHeaders } from '../platform/http/response.ts';
 import { asksForWebSocket } from '../platform/http/websocket.ts';
-import type { RequestSpans } from '../platform/observability/request-spans.ts';
+import type { RequestSpans } from '../platform/observability/tracing.ts';
 import type { Allowed, QuotaDecision } from '../quota/quota-decision.ts';
 import type { ApiDescription } from '../upstream/api-description.ts';
 import { isUnder, type ApiRoute } from '../upstream/routes.ts';
@@ -69,12 +69,11 @@ export function begin({ api, neighbours, spans, isProxy }: BeginDependencies): R
     if (spans === undefined) return next();
     const span = spans.startRequest({
       req,
-      path,
       route: route?.pattern,
       service: route?.service?.name,
       scheme: req.protocol,
       requestId,
-      clientAddress: () => addressGroup(clientAddress(req)),
+      clientAddress: addressGroup(clientAddress(req)),
       peerIsTrusted: isProxy(peerAddress(req)),
     });
     res.locals.span = span;

@@ -7,7 +7,7 @@ import { createSlots } from '../platform/http/connection-limits.ts';
 import { isSafe } from '../platform/http/request.ts';
 import type { ResponseHeaders } from '../platform/http/response.ts';
 import type { WebSockets } from '../platform/http/websocket.ts';
-import type { RequestSpans } from '../platform/observability/request-spans.ts';
+import type { RequestSpans } from '../platform/observability/tracing.ts';
 import { createTransport } from '../upstream/exchange.ts';
 import { addClientHeaders, upstreamRequestHeaders } from '../upstream/headers.ts';
 import { operationOf, type RoutedService } from '../upstream/routes.ts';
@@ -132,11 +132,8 @@ function createServiceTransport(
 }
 
 function createStartAttempt(service: string, { startAttempt }: RequestSpans) {
-  return ({ method, path }: Request, { locals }: Response, target: Target, resendCount: number) => {
-    const { span, route } = locals;
-    if (span === undefined) return undefined;
-    return startAttempt(span, { method, path, route: route?.pattern, service, target, resendCount });
-  };
+  return ({ method }: Request, { locals: { span } }: Response, target: Target) =>
+    span && startAttempt(span, { method, service, target });
 }
 
 /** Rejects a response that is not meant for a client: the service refused the gateway's own token, or it is no valid HTTP. */

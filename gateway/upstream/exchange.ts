@@ -99,7 +99,7 @@ class Exchange<Req extends IncomingMessage, Res extends ServerResponse>
     clearTimeout(this.#queueTimer);
     this.#controller = undefined;
     this.#epoch = this.#target.epoch;
-    this.#attempt = startAttempt?.(this.#req, this.#res, this.#target, this.#timesSent);
+    this.#attempt = startAttempt?.(this.#req, this.#res, this.#target);
     const request = {
       path: this.#req.url ?? '/',
       method: this.#req.method ?? 'GET',

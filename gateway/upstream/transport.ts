@@ -39,12 +39,8 @@ export interface TransportOptions<Req extends IncomingMessage, Res extends Serve
   onErrorCode: (res: Res, code: string) => void;
   /** Called with the time from first sending the request to its outcome, whatever that is, and the response's status. */
   onSettled: (res: Res, ms: number, status: number | undefined) => void;
-  /**
-   * Starts the span of an attempt to send the request. Absent if no traces are exported.
-   * @param timesSent how often the request was sent before
-   */
-  startAttempt?:
-    ((req: Req, res: Res, target: Target, timesSent: number) => UpstreamAttempt | undefined) | undefined;
+  /** Starts the span of an attempt to send the request. Absent if no traces are exported. */
+  startAttempt?: ((req: Req, res: Res, target: Target) => UpstreamAttempt | undefined) | undefined;
   /** @throws GatewayError if the upstream's response must not reach a client */
   checkResponse: (req: Req, status: number, headers: UpstreamHeaders) => void;
 }

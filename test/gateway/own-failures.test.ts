@@ -150,11 +150,6 @@ describe('what throws while a response is passed on fails its request alone', ()
     ['the end of a large one', { onSettled: fail }, respond(200, large)],
     ['the end of a lost one', { onSettled: fail }, hangUp],
     ['the start of a span', { startAttempt: fail }, respond(200, '[]')],
-    [
-      'the span of a second attempt',
-      { startAttempt: (_req, _res, _target, timesSent) => (timesSent === 0 ? undefined : fail()) },
-      hangUp,
-    ],
   ])('%s', { timeout: 10_000 }, async (_stage, faulty, response) => {
     await using server = await startServer(faulty);
     const isSound = async () => (await send(`${server.url}/v1/pets`)).status === 200;

@@ -22,7 +22,6 @@ import {
   publicUrl,
   redisUrl,
   supportUrl,
-  tracingSettings,
   tracingVariables,
 } from './env-schemas.ts';
 import { defaultMaxBodyBytes, largestBodyBytes } from './service-config.ts';
@@ -185,8 +184,11 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
     shutdownTimeoutMs: values.SHUTDOWN_TIMEOUT_MS,
     webhookNetworks: values.WEBHOOK_ALLOWED_NETWORKS,
     demo: values.DEMO,
-    /** Undefined: no traces are exported. */
-    tracing: tracingSettings(values),
+    /** Share of new traces that are recorded; undefined: no traces are exported. */
+    tracing:
+      values.OTEL_EXPORTER_OTLP_ENDPOINT === undefined
+        ? undefined
+        : { ratio: values.OTEL_TRACES_SAMPLER_ARG },
   });
 }
 

@@ -34,7 +34,6 @@ const exportRequest = z.object({
               name: z.string(),
               kind: z.number(),
               attributes: attributes.default({}),
-              links: z.array(z.object({ traceId: z.string(), spanId: z.string() })).default([]),
               status: z
                 .object({ code: z.number().default(0), message: z.string().optional() })
                 .default({ code: 0 }),
@@ -55,11 +54,11 @@ export type CollectedSpan = Exported['scopeSpans'][number]['spans'][number] & {
 };
 
 export interface TraceCollector extends AsyncDisposable {
-  /** Settings with which a service exports its traces here at once, in JSON. */
+  /** Settings with which a service exports its traces here. */
   env: Record<string, string>;
   spans: CollectedSpan[];
-  /** Bodies as received, and their content types. */
-  bodies: { type: string; body: Buffer }[];
+  /** Bodies as received. */
+  bodies: Buffer[];
   /** Spans of a trace as lines, a child indented under its parent: `service: name`. */
   tree(traceId: string): string[];
   /** Status of the responses to exports; undefined for none at all. */
@@ -75,12 +74,11 @@ export async function startTraceCollector(): Promise<TraceCollector> {
     req.on('data', (chunk: Buffer) => chunks.push(chunk));
     req.on('end', () => {
       const body = Buffer.concat(chunks);
-      const type = req.headers['content-type'] ?? '';
-      bodies.push({ type, body });
-      recordOutput(body.toString('latin1'));
-      if (type === 'application/json') spans.push(...parseSpans(body));
+      bodies.push(body);
+      recordOutput(body.toString());
+      spans.push(...parseSpans(body));
       if (collector.status === undefined) return;
-      res.writeHead(collector.status, { 'content-type': type }).end(type === 'application/json' ? '{}' : '');
+      res.writeHead(collector.status, { 'content-type': 'application/json' }).end('{}');
     });
   });
   const port = await listen(server);
@@ -98,11 +96,7 @@ export async function startTraceCollector(): Promise<TraceCollector> {
   }
 
   const collector: TraceCollector = {
-    env: {
-      OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`,
-      OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
-      OTEL_BSP_SCHEDULE_DELAY: '10',
-    },
+    env: { OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}` },
     spans,
     bodies,
     tree: treeOf,
