@@ -13,7 +13,6 @@ import {
   type GatewayIdentity,
   type ProcessStatus,
 } from '../platform/redis/process-statuses.ts';
-import { watchHandover } from './handover.ts';
 import {
   addCounts,
   mergeHealth,
@@ -59,7 +58,6 @@ interface WorkerState {
   /** Called when a metrics snapshot arrives. */
   onMetrics: (() => void)[];
   failure: string | undefined;
-  readonly closeHandedOver: () => void;
 }
 
 /** What workers serve with, and what files hold. */
@@ -143,7 +141,6 @@ export function createPrimary(dependencies: PrimaryDependencies): Primary {
       metrics: [],
       onMetrics: [],
       failure: undefined,
-      closeHandedOver: watchHandover(worker),
     };
     workers.set(worker.id, state);
     worker.on('message', (message: FromWorker) => onMessage(state, message));
@@ -199,7 +196,6 @@ export function createPrimary(dependencies: PrimaryDependencies): Primary {
         started.reject(new Error(state.failure ?? `a worker exited at its start (${end})`));
         break;
       case 'running':
-        state.closeHandedOver();
         if (state.part === 'serving') restartWorker(state);
         break;
       case 'draining':
