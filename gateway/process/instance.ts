@@ -138,10 +138,10 @@ export function createInstance(dependencies: InstanceDependencies): Service {
     statuses: async () => [await readStatus()],
     metrics: () => metrics.registry.metrics(),
     drain: (shutdown) => drain.drain(shutdown),
-    async close(cause = 'shutdown') {
+    async close() {
       await closeServiceUpstreams(upstreams);
       gatewayApp.close();
-      await Promise.all([state.close(cause), tracing?.close()]);
+      await Promise.all([state.close(), tracing?.close()]);
     },
   };
 }

@@ -4,7 +4,7 @@ import type { Limits } from '../limits/limits.ts';
 import { createInvalidValues } from '../platform/observability/invalid-values.ts';
 import type { Metrics } from '../platform/observability/metrics.ts';
 import { createOthersReader, mergeEnforced } from '../platform/redis/enforced-settings.ts';
-import { createAnnouncement, type EndCause, type ProcessStatus } from '../platform/redis/process-statuses.ts';
+import { createAnnouncement, type ProcessStatus } from '../platform/redis/process-statuses.ts';
 import { createRedis, type RedisClient } from '../platform/redis/redis-client.ts';
 import { createRedisClock } from '../platform/redis/redis-clock.ts';
 import { createRedisGate, pingRedis } from '../platform/redis/redis-gate.ts';
@@ -97,11 +97,11 @@ export function createRedisState(dependencies: RedisStateDependencies) {
     /** Unix milliseconds by Redis' clock. */
     now: clock.now,
     /** Reports pending counts and disconnects. */
-    async close(cause?: EndCause): Promise<void> {
+    async close(): Promise<void> {
       localMode.stop();
       schedule.stop();
       if (gate.open) {
-        await announcement.withdraw(cause);
+        await announcement.withdraw();
         await reports.reportAll();
       }
       await trafficReporter.close();

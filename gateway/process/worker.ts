@@ -1,16 +1,16 @@
-import cluster, { type Worker } from 'node:cluster';
+import cluster from 'node:cluster';
 import { createPrivateKey } from 'node:crypto';
 import { once } from 'node:events';
 import { errorMessage } from '#runtime/error-message.ts';
 import { createLog, createRequestLog, logConsoleLines, type Log } from '#runtime/log.ts';
-import type { EndCause, Service } from '../control/status/service.ts';
+import type { Service } from '../control/status/service.ts';
 import { setKeyPrefix } from '../platform/config/key-prefix.ts';
 import { createMetrics } from '../platform/observability/metrics.ts';
 import { createInstance, startTracing } from './instance.ts';
 import type { FromWorker, ToWorker } from './worker-messages.ts';
 
 /*
- * A worker: one of the processes that serve the requests of a gateway. It follows the primary's messages and exits with it.
+ * A worker: one of the processes that serve the requests of a gateway. It follows the primary's messages, and node:cluster ends it with the primary.
  * It ignores signals, which terminals and supervisors send to all processes: the primary handles them.
  */
 
@@ -52,7 +52,6 @@ async function start({ config, gateway, privateKeyPem }: StartMessage): Promise<
     tracing: await startTracing(config.tracing, log),
   });
   const port = await service.listen();
-  worker?.on('disconnect', onPrimaryLost);
   const reportHealth = async () =>
     send({ type: 'alive', health: service.health(), statuses: await service.statuses() });
   void reportHealth();
@@ -70,13 +69,13 @@ async function fail(error: unknown): Promise<never> {
   process.exit(1);
 }
 
-async function drain(delayMs: number, cause: EndCause): Promise<void> {
+async function drain(delayMs: number): Promise<void> {
   if (draining) return;
   draining = true;
   const service = await started.promise;
   const timeout = AbortSignal.timeout(delayMs + shutdownTimeoutMs);
   await service.drain({ delayMs, force: AbortSignal.any([forced.signal, timeout]) });
-  await service.close(cause);
+  await service.close();
   await sendMetrics();
   await leave();
   process.exit(0);
@@ -90,20 +89,13 @@ async function leave(): Promise<void> {
   await disconnected;
 }
 
-/** During the start, node:cluster exits at once: without a primary, nobody would ever give the worker its port. */
-function onPrimaryLost(this: Worker): void {
-  // Without this flag node:cluster would exit at once here, too, with requests in flight.
-  this.exitedAfterDisconnect = true;
-  void drain(0, 'primary_lost');
-}
-
 function onMessage(message: ToWorker): void {
   switch (message.type) {
     case 'start':
       start(message).then(started.resolve, fail);
       break;
     case 'drain':
-      void drain(message.delayMs, 'shutdown');
+      void drain(message.delayMs);
       break;
     case 'force_close':
       forced.abort();

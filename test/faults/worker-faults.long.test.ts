@@ -88,25 +88,6 @@ describe('a gateway with three workers', { tags: ['redis-server'] }, () => {
       expect(gateway.output()).not.toContain('"level":50');
     }
   });
-
-  test(
-    'when its main process is killed, workers finish their requests in flight and exit',
-    { tags: ['linux'] },
-    async () => {
-      const { responses, finish } = await startPendingRequests(9);
-      // The first one was killed by a test before.
-      const pids = (await waitForWorkers(kit.gateway, workers + 1)).slice(1);
-      expect(pids.map(isRunning)).toEqual([true, true, true]);
-      kit.gateway.signal('SIGKILL');
-      await kit.gateway.exited;
-      // New connections are refused.
-      await expect(send(`${kit.gateway.url}/openapi.json`)).rejects.toThrow('ECONNREFUSED');
-      expect(pids.map(isRunning)).toEqual([true, true, true]);
-      finish();
-      expect(await responses).toEqual(Array(9).fill(200));
-      await expect.poll(() => pids.filter(isRunning)).toEqual([]);
-    },
-  );
 });
 
 describe('starting several workers', { tags: ['redis-server'] }, () => {

@@ -1,8 +1,6 @@
 import type { Shutdown } from '#runtime/lifecycle.ts';
-import type { EndCause, ProcessStatus } from '../../platform/redis/process-statuses.ts';
+import type { ProcessStatus } from '../../platform/redis/process-statuses.ts';
 import type { TargetState } from '../../upstream/upstreams.ts';
-
-export type { EndCause } from '../../platform/redis/process-statuses.ts';
 
 /** What serves requests: this process, or the workers that it has started. */
 export interface Service {
@@ -21,7 +19,7 @@ export interface Service {
   /** Lets requests in flight finish, as `createDrain` of the runtime does. */
   drain(shutdown: Shutdown): Promise<void>;
   /** Closes connections to Redis and the upstream, and ends workers. */
-  close(cause?: EndCause): Promise<void>;
+  close(): Promise<void>;
 }
 
 /** Body of /readyz on the admin port. */

@@ -93,9 +93,6 @@ export const publishedStatus = processStatus.extend(writtenAt.shape);
 
 export type PublishedStatus = z.infer<typeof publishedStatus>;
 
-/** A worker whose primary was killed ends, too, and leaves its status as the trace of a crash. */
-export type EndCause = 'shutdown' | 'primary_lost';
-
 /** This process among those that share a Redis. */
 export type Announcement = ReturnType<typeof createAnnouncement>;
 
@@ -167,10 +164,9 @@ export function createAnnouncement(dependencies: AnnouncementDependencies) {
       }
       await expire();
     },
-    /** Takes the process off the list, at the end. Never rejects. @param cause why it ends */
-    async withdraw(cause?: EndCause): Promise<void> {
+    /** Takes the process off the list, at the end. Never rejects. */
+    async withdraw(): Promise<void> {
       withdrawn = true;
-      if (cause === 'primary_lost') return;
       await readPredecessors()
         .then((predecessors) => redis.hdel(key, id, ...predecessors))
         .catch(() => 0);
