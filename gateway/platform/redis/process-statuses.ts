@@ -116,7 +116,6 @@ export function createAnnouncement(dependencies: AnnouncementDependencies) {
   /** Settings that Redis was told were set once, so that their defaults are not written again. */
   let remembered = '';
   let withdrawn = false;
-  let own: ProcessStatus['gateway'] | undefined;
 
   async function expire(): Promise<void> {
     if (now() - expirySetAtMs < expiryIntervalMs) return;
@@ -132,16 +131,6 @@ export function createAnnouncement(dependencies: AnnouncementDependencies) {
     await redis.expire(key, statusKeptMs / 1000);
   }
 
-  /** Ids of processes of gateways before this one, with its name: their crash is no news once this one has shut down. */
-  async function readPredecessors(): Promise<string[]> {
-    if (own === undefined) return [];
-    const { id: gateway, host, adminAddress } = own;
-    return (await readProcessStatuses(redis))
-      .filter((status) => status.gateway.id !== gateway)
-      .filter((status) => status.gateway.host === host && status.gateway.adminAddress === adminAddress)
-      .map((status) => status.id);
-  }
-
   return {
     /** Name of the process, another one at each start. */
     id,
@@ -152,7 +141,6 @@ export function createAnnouncement(dependencies: AnnouncementDependencies) {
     async publish(): Promise<void> {
       const status = await readStatus();
       if (withdrawn) return;
-      own = status.gateway;
       const settings = enforced();
       const added = await redis.hset(key, id, JSON.stringify({ ...status, at: now(), enforced: settings }));
       // Without the status, everything that this process has written may be lost.
@@ -167,9 +155,7 @@ export function createAnnouncement(dependencies: AnnouncementDependencies) {
     /** Takes the process off the list, at the end. Never rejects. */
     async withdraw(): Promise<void> {
       withdrawn = true;
-      await readPredecessors()
-        .then((predecessors) => redis.hdel(key, id, ...predecessors))
-        .catch(() => 0);
+      await redis.hdel(key, id).catch(() => 0);
     },
   };
 }
