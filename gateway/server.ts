@@ -4,7 +4,6 @@ import { createLog, createRequestLog, logConsoleLines } from '#runtime/log.ts';
 import { startEvents } from './control/webhooks/start-events.ts';
 import { provideConsoleCode, provideDemoKey } from './deploy/demo/demo-access.ts';
 import { createConsole } from './faces/console/console.ts';
-import { settings } from './platform/config/config.ts';
 import {
   adminEndpoint,
   adminHostNames,
@@ -134,7 +133,6 @@ function sampleUrl(config: GatewayConfig, port: number): string {
 
 await runService<GatewayConfig>({
   name: 'gateway',
-  settings,
   loadConfig: loadSettings,
   createLog: ({ logLevel }) => createLog(logLevel),
   start,

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { z } from 'zod';
-import { nearestName } from './nearest-name.ts';
 
 /** Settings that are invalid, each named with what is wrong with it. */
 export class ConfigError extends Error {
@@ -39,26 +38,6 @@ export function parseEnvironment<Schema extends z.ZodObject>(
     return `${name}${source}${shown} ${message}`;
   });
   throw new ConfigError([...files.issues, ...issues]);
-}
-
-/** Shorter names, such as DEMO, are near too many others. */
-const minLetters = 8;
-
-/**
- * Variables that are no setting, and whose name is near that of a setting that is not set. Only for a warning: the environment
- * has the variables of other programs, too.
- * @returns pairs of the variable and the setting that may be meant
- */
-export function mistypedSettings(
-  schema: z.ZodObject,
-  env: NodeJS.ProcessEnv,
-): [variable: string, setting: string][] {
-  const names = Object.keys(schema.shape);
-  const unset = names.filter((name) => name.length >= minLetters && (env[name] ?? '') === '');
-  return Object.keys(env).flatMap((variable): [string, string][] => {
-    const near = names.includes(variable) ? undefined : nearestName(variable, unset);
-    return near === undefined ? [] : [[variable, near]];
-  });
 }
 
 /** Names of settings whose value may hold a password or a token. */

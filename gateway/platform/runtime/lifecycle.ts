@@ -2,8 +2,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { Server as NetServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isatty } from 'node:tty';
-import type { z } from 'zod';
-import { ConfigError, mistypedSettings } from './environment.ts';
+import { ConfigError } from './environment.ts';
 import { errorMessage, oneLine } from './error-message.ts';
 import type { Log } from './log.ts';
 
@@ -31,7 +30,6 @@ export type Start<Config> = (context: Context<Config>) => Promise<Record<string,
 interface Program<Config> {
   /** Prefix of the messages on standard error. */
   name: string;
-  settings: z.ZodObject;
   /** @throws ConfigError with every invalid setting */
   loadConfig(env: NodeJS.ProcessEnv): Config;
   createLog(config: Config): Log;
@@ -64,9 +62,6 @@ export async function runService<Config extends ShutdownConfig>(program: Program
     tellParent({ type: 'configured' });
     const logging = program.createLog(config);
     const { log, flush } = logging;
-    for (const [variable, setting] of mistypedSettings(program.settings, process.env)) {
-      log.warn({ variable }, `${variable} is no setting: if ${setting} is meant, it is mistyped`);
-    }
     const shutdown = (): Shutdown => {
       const delayMs = reason === 'SIGTERM' ? config.shutdownDelayMs : 0;
       const timeout = AbortSignal.timeout(delayMs + config.shutdownTimeoutMs);
