@@ -12,13 +12,7 @@ import type { Express } from 'express';
 import { GatewayError } from '../../errors.ts';
 import type { HttpLimits } from '../config/config.ts';
 import { peerAddress } from './addresses.ts';
-import {
-  closeHalfClosed,
-  closeSlowReaders,
-  createPipelines,
-  watchBody,
-  type Exchange,
-} from './client-connections.ts';
+import { closeSlowReaders, createPipelines, watchBody, type Exchange } from './client-connections.ts';
 import { createIdleConnections, limitConnections, type ConnectionLimit } from './connection-limits.ts';
 import { hasBody, raiseRequestError } from './request.ts';
 import { helpLink, parserError, sendRawResponse, tooManyConnections } from './response.ts';
@@ -84,7 +78,6 @@ export function createHttpServer(options: HttpServerOptions): Server {
     onClosedIdle: options.onClosedIdleConnection,
     onRefused: options.onRefusedConnection,
   });
-  closeHalfClosed(server, pipelines);
   closeSlowReaders(server, limits.responseTimeoutMs);
 
   server.on('clientError', (error: ParserError, socket: Socket) => {
@@ -211,8 +204,6 @@ function createNodeServer(
   });
   // Node would silently drop headers beyond its count, and its parser could use a Content-Length that no step sees.
   server.maxHeadersCount = 0;
-  // A client may end its side after the request, as `nc -N` does. Node by default would end the other side, too.
-  Object.assign(server, { httpAllowHalfOpen: true });
   // A refused request gets no 100 Continue, and an unknown Expect no bare 417.
   for (const event of ['request', 'checkContinue', 'checkExpectation']) server.on(event, serve);
   return server;

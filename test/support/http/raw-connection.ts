@@ -3,8 +3,6 @@ import { parseMessages, type Message } from './strict-http.ts';
 
 export interface RawConnection {
   write(bytes: string): void;
-  /** Ends the client's side of the connection, and only that. */
-  end(): void;
   /** Final responses until the server ended its side. Rejects if it reset the connection, or ended it within a response. */
   responses: Promise<Message[]>;
 }
@@ -23,7 +21,7 @@ export function openRawConnection(port: number): RawConnection {
       else reject(new Error(`not a complete response: ${rest}`));
     });
   });
-  return { write: (bytes) => void socket.write(bytes, 'latin1'), end: () => void socket.end(), responses };
+  return { write: (bytes) => void socket.write(bytes, 'latin1'), responses };
 }
 
 export const statusesOf = (messages: Message[]) => messages.map(({ start }) => Number(start.split(' ')[1]));
