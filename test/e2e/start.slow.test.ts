@@ -177,7 +177,7 @@ describe('npm start', { tags: ['curl', 'linux'], timeout: 200_000 }, () => {
     expect(await canConnect(3003)).toBe(false);
   });
 
-  test('an API of your own is behind it with the lines of the README, and SIGKILL of npm leaves no process', async () => {
+  test('an API of your own is behind it with the lines of the README, and a second start says why it does not', async () => {
     await using directory = await temporaryDirectory();
     const ports = await portSettings();
     const adapt = (text: string) =>
@@ -200,7 +200,11 @@ describe('npm start', { tags: ['curl', 'linux'], timeout: 200_000 }, () => {
     expect(await started.runPrintedCommand()).toMatch(/^HTTP\/1\.1 200 OK[^]*Hello \/v1\/$/);
     const docs = await send(`http://127.0.0.1:${ports['GATEWAY_PORT']}/docs`);
     expect(docs.text).toContain('Shop API');
-    await expectNothingLeft(started.pid, directory.path);
+    const second = await runProgram(script.slice(1), { DATA_DIR: directory.path, ...(await portSettings()) });
+    expect(second).toMatchObject({ code: 1 });
+    expect(second.stderr).toContain(
+      `DATA_DIR: ${directory.path} is in use by another process; stop that one or set DATA_DIR to another directory\n`,
+    );
   });
 
   test(
@@ -224,31 +228,6 @@ describe('npm start', { tags: ['curl', 'linux'], timeout: 200_000 }, () => {
       await expectNothingLeft(pid, directory.path);
     },
   );
-
-  test('of two starts at the same moment one serves, and the other says why it does not', async () => {
-    await using directory = await temporaryDirectory();
-    const starts = [await portSettings(), await portSettings()].map((ports) => {
-      const child = spawnStart({ DATA_DIR: directory.path, ...ports }, script);
-      onTestFinished(() => void child.kill('SIGTERM'));
-      const start = { child, stdout: '', stderr: '', exited: once(child, 'close') };
-      child.stdout?.on('data', (chunk: Buffer) => (start.stdout += chunk.toString()));
-      child.stderr?.on('data', (chunk: Buffer) => (start.stderr += chunk.toString()));
-      return start;
-    });
-    await Promise.race(starts.map(({ exited }) => exited));
-    const [loser, ...others] = starts.filter(({ child }) => child.exitCode !== null);
-    expect(others).toEqual([]);
-    expect(loser?.child.exitCode).toBe(1);
-    expect(loser?.stdout).toBe('');
-    expect(loser?.stderr).toBe(
-      `npm start: DATA_DIR: ${directory.path} is in use by another process; stop that one or set DATA_DIR to another directory\n`,
-    );
-    const winner = starts.find((start) => start !== loser);
-    await expect.poll(() => winner?.stdout, { timeout: 120_000 }).toContain('Ctrl-C stops everything.');
-    winner?.child.kill('SIGINT');
-    expect(await winner?.exited).toEqual([0, null]);
-    expect(winner?.stdout).not.toContain('"level":50');
-  });
 
   test('a port that is in use is reported, and no process is left running', async () => {
     await using directory = await temporaryDirectory();

@@ -1,11 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { lockDataDirectory } from '#runtime/data-directory.ts';
-import { text } from '#runtime/environment.ts';
-import { errorMessage } from '#runtime/error-message.ts';
 import { z } from 'zod';
 import { loadConfig } from '../../platform/config/config.ts';
 import { browserHost } from '../../platform/config/endpoints.ts';
@@ -98,9 +94,6 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => vo
 // The terminal was closed. Not passed on: a gateway with a services file would read that again.
 process.on('SIGHUP', () => void stopAll(0));
 
-const checkMs = 500;
-whenNpmEnds(() => void stopAll(1));
-
 const exampleServicesFile = fileURLToPath(new URL('../../upstream/example/services.yaml', import.meta.url));
 
 /** The gateway runs, so its public key is there. */
@@ -127,17 +120,6 @@ async function untilReached(admin: string, names: readonly string[]): Promise<vo
 }
 
 const isSet = (name: string) => Boolean(process.env[name] || process.env[`${name}_FILE`]);
-// The services report an invalid one.
-const dataDirectory = text.safeParse(process.env['DATA_DIR'] || '.data');
-// Each embedded store has a lock. Of two starts at the same moment, each could get one of them, and both would end.
-if (!isSet('REDIS_URL') && !isSet('DATABASE_URL') && dataDirectory.success) {
-  try {
-    process.on('exit', lockDataDirectory(resolve(root, dataDirectory.data), 'start'));
-  } catch (error) {
-    process.stderr.write(`npm start: ${errorMessage(error)}\n`);
-    process.exit(1);
-  }
-}
 
 /** What the gateway will serve; undefined if its settings are invalid, which it then says itself. */
 function readApi() {
@@ -160,7 +142,7 @@ const [gateway, pets] = await Promise.all([
 
 const isExample =
   isSet('SERVICES_FILE') && resolve(root, process.env['SERVICES_FILE'] ?? '') === exampleServicesFile;
-const orders = isExample && dataDirectory.success ? await launchExample(dataDirectory.data) : undefined;
+const orders = isExample ? await launchExample(process.env['DATA_DIR'] || '.data') : undefined;
 
 const api = `http://${browserHost(process.env['GATEWAY_HOST'])}:${gateway.port}`;
 const admin = `http://${browserHost(process.env['GATEWAY_ADMIN_HOST'])}:${gateway.adminPort}`;
@@ -195,32 +177,3 @@ const lines = [
   '  Ctrl-C stops everything.',
 ];
 process.stdout.write(`${lines.join('\n')}\n\n`);
-
-/**
- * Calls back when npm, which runs this process, has ended without a signal to it, as after SIGKILL: nobody could stop the
- * services any more. The system tells children nothing, so this looks at their parents. On systems without /proc it sees
- * only the end of the process' own parent, which may be a shell of npm's. Watches nothing if npm did not start it.
- */
-function whenNpmEnds(callback: () => void): void {
-  if (process.env['npm_lifecycle_event'] === undefined) return;
-  const first = ancestors();
-  const timer = setInterval(() => {
-    if (ancestors() === first) return;
-    clearInterval(timer);
-    callback();
-  }, checkMs);
-  timer.unref();
-}
-
-/** The parent and, if that is a shell with one command, as npm starts it, its parent. */
-function ancestors(): string {
-  const parent = process.ppid;
-  try {
-    const isShell = readFileSync(`/proc/${parent}/cmdline`, 'utf8').split('\0')[1] === '-c';
-    // The name of the program, in parentheses, may hold spaces. State and parent follow it (proc_pid_stat(5)).
-    const [, grandparent] = readFileSync(`/proc/${parent}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
-    return isShell ? `${parent} ${grandparent}` : String(parent);
-  } catch {
-    return String(parent);
-  }
-}
