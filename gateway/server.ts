@@ -30,7 +30,6 @@ const start: Start<GatewayConfig> = async ({ config, log, writer, cleanup, shutd
   const ready = Promise.withResolvers<() => void>();
   onReload(() => void ready.promise.then((reload) => reload()));
   logConsoleLines(log);
-  const budget = divideConnections(config, log);
   // Before anything is started or written.
   await choosePort(publicEndpoint(config));
   await choosePort(adminEndpoint(config));
@@ -48,7 +47,7 @@ const start: Start<GatewayConfig> = async ({ config, log, writer, cleanup, shutd
   }
   const instanceConfig: InstanceConfig = {
     ...config,
-    ...budget,
+    ...divideConnections(config),
     redisUrl,
     redisIsPrivate: config.redisUrl === undefined,
   };

@@ -10,7 +10,7 @@ import { closeSlowReaders, createPipelines } from '../platform/http/client-conne
 import { createIdleConnections, limitConnections } from '../platform/http/connection-limits.ts';
 import { parserError, securityHeaders, sendRawResponse } from '../platform/http/response.ts';
 
-/** Part of the open files that instance-config.ts reserves, so that the port of the API never lacks them. */
+/** Few, so that the port of the API has the files that the process may open (`ulimit -n`). */
 const maxConnections = 100;
 /** Leaves room for probes, Prometheus and operators elsewhere. */
 const maxConnectionsPerAddress = 60;

@@ -25,7 +25,7 @@ export function createReload({ config, env, replaceWorkers, log }: ReloadDepende
 
   async function reload(): Promise<void> {
     try {
-      const files = readFiles(config, env, log);
+      const files = readFiles(config, env);
       const services = files.services.map(({ name }) => name);
       await replaceWorkers(files);
       log.info({ services }, 'workers are replaced by ones that have read the files again');
@@ -42,7 +42,7 @@ export function createReload({ config, env, replaceWorkers, log }: ReloadDepende
 }
 
 /** @throws ConfigError with what is invalid, and with what the primary itself has read at its start */
-function readFiles(before: GatewayConfig, env: NodeJS.ProcessEnv, log: Logger): WorkerFiles {
+function readFiles(before: GatewayConfig, env: NodeJS.ProcessEnv): WorkerFiles {
   const settings = loadSettings(env);
   const fixed = [
     ...(settings.redisUrl === before.redisUrl ? [] : ['REDIS_URL']),
@@ -51,7 +51,7 @@ function readFiles(before: GatewayConfig, env: NodeJS.ProcessEnv, log: Logger): 
   if (fixed.length > 0)
     throw new ConfigError(fixed.map((name) => `${name} has changed: restart the gateway`));
   const privateKey = findPrivateKey(settings.privateKeyFile, settings.dataDirectory);
-  return { ...divideConnections(settings, log), api: settings.api, privateKey };
+  return { ...divideConnections(settings), api: settings.api, privateKey };
 }
 
 export type GatewayConfig = Config & LoadedServices;

@@ -291,27 +291,6 @@ describe.concurrent('connections', () => {
   });
 
   test(
-    'are limited by the open files that the system allows, with a warning at startup',
-    { tags: ['linux'] },
-    async ({ expect }) => {
-      const env = { ...kit.env, MAX_CONNECTIONS: '2000' };
-      await using gateway = await startGateway({ ...env, UPSTREAM_CONNECTIONS: '10' }, { openFiles: 280 });
-      const warnings = gateway
-        .output()
-        .split('\n')
-        .filter((line) => line.includes('ulimit -n'));
-      expect(warnings).toHaveLength(1);
-      expect(warnings[0]).toContain(
-        '"maxConnections":70,"wanted":2000,"openFiles":280,"upstreamConnections":10',
-      );
-      await openMany(150, gateway.port, postHead(2), '127.0.0.5');
-      // The admin port still works, and a refused client gets a response once few others wait for theirs.
-      expect((await send(`${gateway.adminUrl}/readyz`)).status).toBe(200);
-      await expect.poll(() => sendRaw(gateway.port, get())).toMatch(/^HTTP\/1\.1 503 /);
-    },
-  );
-
-  test(
     'to the admin port are limited, and take nothing from the port of the API',
     { tags: ['linux'] },
     async ({ expect }) => {

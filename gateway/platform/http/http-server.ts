@@ -41,7 +41,7 @@ interface HttpServerOptions {
   onRefusedConnection: (limit: ConnectionLimit, group: string) => void;
 }
 
-/** Part of the open files that instance-config.ts reserves. */
+/** They take files that the process may open (`ulimit -n`) from others. */
 const maxOpenRefused = 50;
 
 /**
