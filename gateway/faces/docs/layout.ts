@@ -39,7 +39,6 @@ export function renderPage(page: Page, { name, supportUrl, files, pages }: Site)
           ${links}
         </ul>
       </nav>
-      ${searchForm}
     </header>
     <div class="columns">
       ${tableOfContents(page)}
@@ -54,11 +53,6 @@ export function renderPage(page: Page, { name, supportUrl, files, pages }: Site)
     }`;
   return renderDocument(files, { title: `${page.title} – ${name}`, markdown: `${page.path}.md`, body });
 }
-
-const searchForm = html`<form role="search" data-search hidden>
-  <input type="search" aria-label="Search the documentation" placeholder="Search" autocomplete="off" />
-  <div data-results role="status"></div>
-</form>`;
 
 function tableOfContents({ markdown }: Page): Html | undefined {
   const contents = headingsOf(markdown).filter(({ level }) => level === 2);

@@ -1,6 +1,5 @@
 import { Marked, type Tokens } from 'marked';
 import { escapeHtml, html, Html } from '../html.ts';
-import { headingId } from './browser/heading-id.ts';
 
 const marked = new Marked({
   renderer: {
@@ -18,6 +17,16 @@ const marked = new Marked({
     code: ({ text }) => codeBlock(text).text,
   },
 });
+
+/** Anchor of a heading: its text in lower case with hyphens, or the code that it begins with, such as an error code. */
+export function headingId(heading: string): string {
+  const [, code] = /^`(\w+)`/.exec(heading) ?? [];
+  if (code !== undefined) return code;
+  return heading
+    .toLowerCase()
+    .replaceAll(/[^\w\- ]/g, '')
+    .replaceAll(' ', '-');
+}
 
 /** Renders Markdown of the project itself: HTML in it is shown as text. */
 export const renderMarkdown = (markdown: string) => new Html(marked.parse(markdown, { async: false }));

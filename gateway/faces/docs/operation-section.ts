@@ -106,8 +106,8 @@ function exampleResponse({ responses }: Operation): Html | undefined {
 }
 
 /**
- * Field for the API key, which scripts keep in the tab's session storage. It has no name and its form no address, so that no
- * browser can send the key as a part of an address.
+ * Field for the API key, which only the page itself has. It has no name and its form no address, so that no browser can send the
+ * key as a part of an address.
  */
 export const keyForm = (keyPrefix: string) =>
   html`<form class="panel key" data-key hidden>
@@ -121,8 +121,7 @@ export const keyForm = (keyPrefix: string) =>
           aria-describedby="key-note"
       /></label>
       <p id="key-note" class="quiet">
-        To try requests on this page. It stays in this browser tab, and is sent to this server only. Closing
-        the tab or emptying the field forgets it.
+        To try requests on this page. It is sent to this server only, and is forgotten with the page.
       </p>
     </form>
     <noscript><p class="quiet">Requests can be tried out here with JavaScript only.</p></noscript>`;

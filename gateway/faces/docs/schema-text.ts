@@ -1,5 +1,5 @@
 import type { Schema } from '../../upstream/api-document.ts';
-import { headingId } from './browser/heading-id.ts';
+import { headingId } from './markdown.ts';
 
 /** Item of a list in Markdown about a parameter, a header, a property or a status. @param text may have several lines */
 export function fieldItem(name: string, notes: readonly string[], text = ''): string {

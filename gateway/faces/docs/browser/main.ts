@@ -1,9 +1,7 @@
 import { connectSampleLanguage, prepareSamples } from './samples.ts';
-import { connectSearch } from './search.ts';
 import { connectTryIt } from './try-it.ts';
 
 // Each does nothing on a page without what it is for.
 connectSampleLanguage();
 prepareSamples();
 connectTryIt();
-connectSearch();

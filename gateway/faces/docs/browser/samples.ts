@@ -1,5 +1,4 @@
 import { element } from './elements.ts';
-import { keptText } from './kept-text.ts';
 
 /** Origin in the samples of the served pages. */
 const placeholder = 'http://localhost:8080';
@@ -33,9 +32,7 @@ function copyButton(code: Element) {
   return button;
 }
 
-const kept = keptText(() => localStorage, 'sample-language');
-
-/** Shows all samples in one language, which is chosen beside any of them and kept for the next visit. */
+/** Shows all samples in one language, which is chosen beside any of them. */
 export function connectSampleLanguage() {
   const samples = Array.from(document.querySelectorAll('[data-language]'), (sample) => ({
     sample,
@@ -51,10 +48,9 @@ export function connectSampleLanguage() {
     return field;
   });
   const choose = (language: string) => {
-    kept.set(language);
     for (const field of fields) field.value = language;
     for (const { sample, language: own } of samples) sample.toggleAttribute('hidden', own !== language);
   };
   const [first = ''] = languages;
-  choose(languages.has(kept.get()) ? kept.get() : first);
+  choose(first);
 }

@@ -1,17 +1,10 @@
 import { element } from './elements.ts';
-import { formatJson } from './format-json.ts';
-import { keptText } from './kept-text.ts';
-
-/** The key in the tab's session storage, which ends with the tab and which no other origin can read. */
-const kept = keptText(() => sessionStorage, 'api-key');
 
 /** Shows the field for the key, and the forms that send requests with it. */
 export function connectTryIt() {
   const keyForm = document.querySelector<HTMLFormElement>('[data-key]');
   const key = keyForm?.querySelector('input');
   if (!keyForm || !key) return;
-  key.value = kept.get();
-  key.addEventListener('input', () => kept.set(key.value.trim()));
   keyForm.addEventListener('submit', (event) => event.preventDefault());
   for (const part of document.querySelectorAll<HTMLElement>('[data-key], [data-try]')) part.hidden = false;
   for (const section of document.querySelectorAll('[data-try]')) {
@@ -48,7 +41,7 @@ async function send(form: HTMLFormElement, key: string) {
         ...(response.ok ? [] : [' ', errorLink(body)]),
       ],
       details: [
-        block('Body of the response', formatJson(body), { 'data-body': '' }),
+        block('Body of the response', body, { 'data-body': '' }),
         element(
           'details',
           {},

@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { headingId } from '../../../../../gateway/faces/docs/browser/heading-id.ts';
 import { loadDocs } from '../../../../../gateway/faces/docs/docs.ts';
-import { headingsOf } from '../../../../../gateway/faces/docs/markdown.ts';
+import { headingId, headingsOf } from '../../../../../gateway/faces/docs/markdown.ts';
 import { loadApiDescription } from '../../../../../gateway/upstream/api-description.ts';
 
 const api = loadApiDescription();
