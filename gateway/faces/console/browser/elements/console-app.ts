@@ -1,4 +1,3 @@
-import './search-dialog.ts';
 import { html, nothing } from 'lit';
 import { LightElement } from '../../../browser/elements/light-element.ts';
 import { menu } from '../../../browser/elements/menu.ts';
@@ -40,7 +39,7 @@ const pages = (
 
 const routeOf = (path: string) => pages.find(({ pattern }) => pattern.test(path));
 
-/** What one can choose: pages by their tabs. The search offers them, too. */
+/** What one can choose: pages by their tabs. */
 const choices = pages.filter(({ href }) => !href.endsWith(':id'));
 const tabs = Map.groupBy(choices, ({ tab }) => tab);
 
@@ -129,7 +128,7 @@ class ConsoleApp extends LightElement {
         '/console',
         'Console',
         Array.from(tabs, ([text, [first]]) => tab(first?.href ?? '', text, text === current?.tab)),
-        html`<search-dialog .pages=${choices}></search-dialog> ${sessionMenu()}`,
+        sessionMenu(),
       )}
       ${segments(path)}
       <main id="main" tabindex="-1">${this.page}</main>

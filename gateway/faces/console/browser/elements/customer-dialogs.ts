@@ -27,6 +27,7 @@ function limitsForm(form: FormTexts, plans: readonly KeyPlan[], customer?: Custo
       ${limitFields('Own limit', (name) => ({
         value: customer?.[name],
         required: needsOwn && !hasWindow(knownIn(limits)),
+        autofocus: customer !== undefined && name === 'minute',
         placeholder: needsOwn ? '' : `${plan?.[name] ?? 'no limit'}, as its plan`,
       }))}
     </div>
