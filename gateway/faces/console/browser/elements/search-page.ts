@@ -111,15 +111,13 @@ export abstract class SearchPage<Row extends object> extends ListPage<Row, { tot
   }
 
   override view(content: Page<Row> & { total: number }) {
-    const { items, next, total } = content;
+    const { items, total } = content;
     const all = plural(total, this.noun);
     const count =
       router.location.query.size > 0
         ? `${plural(items.length, 'match', 'matches')} of ${all}`
         : `${all}, newest first`;
-    // Sorting those that are shown would look like sorting all.
-    const sorted = next === null ? '' : `; the columns sort the ${items.length} that are shown`;
-    return html`<p class="quiet" role="status">${count}${sorted}</p>
+    return html`<p class="quiet" role="status">${count}</p>
       ${super.view(content)}`;
   }
 }

@@ -94,9 +94,9 @@ class PageBans extends ListPage<Ban> {
 
   override columns(): Columns<Ban> {
     return [
-      ['Key', keyLink, '', keyTitle],
-      ['Plan', ({ plan }) => planLink(plan), 'minor', ({ plan }) => plan],
-      ['Ends', ({ endsAt }) => formatRelative(endsAt), 'labelled', ({ endsAt }) => endsAt],
+      ['Key', keyLink],
+      ['Plan', ({ plan }) => planLink(plan), 'minor'],
+      ['Ends', ({ endsAt }) => formatRelative(endsAt), 'labelled'],
       ['Reason', ({ reason }) => reason],
       session.isOperator && menuColumn<Ban>(keyTitle, (ban) => [offer(this, 'liftBan', ban)]),
     ];

@@ -14,7 +14,7 @@ import { DetailPage } from '../elements/detail-page.ts';
 import { factList, recordFacts, type Fact } from '../elements/fact-list.ts';
 import { offer, offers, offersColumn } from '../elements/operation-dialog.ts';
 import { head } from '../elements/page-head.ts';
-import { apiPath, keyLink, keyTitle, nextRequest, planLink } from '../key.ts';
+import { apiPath, keyLink, nextRequest, planLink } from '../key.ts';
 import type { CustomerDetail, DayUsage, Failure, KeyDetail, KeyRow, Page } from '../responses.ts';
 
 /** With its use by day, and its last failed requests. */
@@ -53,7 +53,7 @@ class PageCustomer extends DetailPage<Shown> {
       ${listTable(
         'Keys',
         items,
-        [['Name', keyLink, '', keyTitle], ...keyColumns, offersColumn<KeyRow>(this, 'key')],
+        [['Name', keyLink], ...keyColumns, offersColumn<KeyRow>(this, 'key')],
         { none: 'It has none.' },
       )}
       ${usageDays(days)} ${failedRequests(failures, ({ keyId }) => keyLink({ id: keyId, name: keyId }))}

@@ -11,7 +11,7 @@ import { askToIssue } from '../elements/customer-dialogs.ts';
 import type { Columns } from '../elements/list-page.ts';
 import { offer, offersColumn } from '../elements/operation-dialog.ts';
 import { SearchPage, type Filter } from '../elements/search-page.ts';
-import { keyLink, keyTitle, ownLimitsNote, planLink } from '../key.ts';
+import { keyLink, ownLimitsNote, planLink } from '../key.ts';
 import type { CustomerRow, KeyRow } from '../responses.ts';
 
 /** All customers, with what they use. */
@@ -32,35 +32,26 @@ class PageCustomers extends SearchPage<CustomerRow> {
 
   override columns(): Columns<CustomerRow> {
     return [
-      ['Name', keyLink, '', keyTitle],
-      ['State', (customer) => customerTags(stateNow(customer), customer.use?.bannedKeys), '', stateNow],
-      [
-        'Plan',
-        (customer) => html`${planLink(customer.plan)} ${ownLimitsNote(customer)}`,
-        '',
-        ({ plan }) => plan,
-      ],
+      ['Name', keyLink],
+      ['State', (customer) => customerTags(stateNow(customer), customer.use?.bannedKeys)],
+      ['Plan', (customer) => html`${planLink(customer.plan)} ${ownLimitsNote(customer)}`],
       [
         'Used today',
         ({ use }) => (use?.windows.day ? amountOf(use.windows.day) : '–'),
         'number',
-        ({ use }) => use?.windows.day?.used,
       ],
       [
         'Last 30 days',
         ({ use }) => use && sparkline(sinceFirst(use.days, use.days)),
-        '',
-        ({ use }) => use?.days.reduce((sum, units) => sum + units, 0),
       ],
       [
         'Last used',
         ({ use }) => (use?.lastUsedOn ? formatDay(use.lastUsedOn) : '–'),
         'minor',
-        ({ use }) => use?.lastUsedOn,
       ],
       count('Keys', ({ keys }) => keys, 'number minor'),
       ['Reference', ({ reference }) => reference, 'minor'],
-      ['Created', ({ createdAt }) => relativeOr(createdAt, '–'), 'minor', ({ createdAt }) => createdAt],
+      ['Created', ({ createdAt }) => relativeOr(createdAt, '–'), 'minor'],
       offersColumn<CustomerRow>(this, 'customer'),
     ];
   }
@@ -102,10 +93,10 @@ class PageKeys extends SearchPage<KeyRow> {
 
   override columns(): Columns<KeyRow> {
     return [
-      ['Name', keyLink, '', keyTitle],
+      ['Name', keyLink],
       ...keyColumns,
       count('Served today', ({ servedToday }) => servedToday),
-      ['Plan', ({ plan }) => planLink(plan), 'minor', ({ plan }) => plan],
+      ['Plan', ({ plan }) => planLink(plan), 'minor'],
       offersColumn<KeyRow>(this, 'key'),
     ];
   }
