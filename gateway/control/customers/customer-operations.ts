@@ -7,7 +7,7 @@ import { failureSchema, readFailures } from '../../quota/failures.ts';
 import { dayUsageSchema } from '../../quota/usage.ts';
 import { makePortalCode } from '../access/portal-sessions.ts';
 import { customerChangeInput, newCustomerInput, seenRev, withoutNulls } from '../keys/key-input.ts';
-import { countInput, flagInput, listOf, nextInput } from '../list-schemas.ts';
+import { countInput, listOf, nextInput } from '../list-schemas.ts';
 import { change, changeAndShow, list, read } from '../operation.ts';
 import { assertPlanName } from '../plans/plan-names.ts';
 import { formFields } from '../question.ts';
@@ -78,7 +78,6 @@ export const customerOperations = [
         ownLimits: { flags: '--with-own-limits', says: 'customers with a limit of their own' },
         after: false,
         limit: false,
-        use: false,
       },
       columns: {
         ID: 'id',
@@ -94,11 +93,7 @@ export const customerOperations = [
     },
     summary: 'Customers, newest first',
     description: `Reads some ${maxRead.toLocaleString('en')} customers at most: go on with \`next\` until it is null.`,
-    input: customerConditions.extend({
-      after: nextInput.optional(),
-      limit: countInput(100, 50),
-      use: flagInput.default(false).describe('Whether to say what they use'),
-    }),
+    input: customerConditions.extend({ after: nextInput.optional(), limit: countInput(100, 50) }),
     responds: 'A page of customers',
     result: customerPageSchema,
     async run(session, { input }) {

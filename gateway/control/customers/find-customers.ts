@@ -4,7 +4,6 @@ import { limitsIn } from '../../limits/limits.ts';
 import { customerFields, searchedNames, searchedWords } from '../../limits/record-fields.ts';
 import { forAll, hasWindow } from '../../limits/windows.ts';
 import { redisKeys, type CustomerId } from '../../platform/redis/redis-keys.ts';
-import { countBannedKeys } from '../bans/bans.ts';
 import { keyRowSchema, readKeyRow, type KeyRow } from '../keys/key-view.ts';
 import { nextRequest, nextRequestSchema, refusedForGood } from '../keys/next-request.ts';
 import { assertSearchable } from '../keys/pasted-key.ts';
@@ -13,14 +12,7 @@ import { flagInput, pageOf, searchInput } from '../list-schemas.ts';
 import { fieldViews, viewOf } from '../records.ts';
 import type { Search } from '../scored-pages.ts';
 import type { Session } from '../session.ts';
-import { unitsOf } from '../usage/usage-months.ts';
-import { readLastDays } from '../usage/usage-record.ts';
-import {
-  createLimitsReader,
-  limitsInForceSchema,
-  readCustomerUse,
-  windowViewsSchema,
-} from './customer-limits.ts';
+import { limitsInForceSchema, readCustomerUse, windowViewsSchema } from './customer-limits.ts';
 import { findCustomer, showCustomer } from './stored-customers.ts';
 import { textMatcher } from './text-matcher.ts';
 
@@ -41,26 +33,6 @@ export const customerViewSchema = z
   .meta({ id: 'Customer' });
 
 export type CustomerView = z.infer<typeof customerViewSchema>;
-
-const shownDays = 30;
-
-/** A customer in a list, with what it uses if that was asked for. */
-export const customerRowSchema = customerViewSchema
-  .extend({
-    use: z.exactOptional(
-      z
-        .object({
-          windows: windowViewsSchema,
-          days: z.array(z.int()).describe(`Units of each of the last ${shownDays} UTC days, today last`),
-          lastUsedOn: z.iso.date().nullable().describe('Last of these days with a request'),
-          bannedKeys: z.int().describe('Keys with an active ban'),
-        })
-        .describe('What it uses, with all of its keys together'),
-    ),
-  })
-  .meta({ id: 'CustomerRow' });
-
-export type CustomerRow = z.infer<typeof customerRowSchema>;
 
 /** A customer with its keys, which share its limits and what is used of them. */
 export const customerDetailSchema = customerViewSchema
@@ -86,24 +58,19 @@ export const customerConditions = z.strictObject({
 
 type CustomerConditions = z.output<typeof customerConditions>;
 
-export const customerPageSchema = pageOf(customerRowSchema).extend({
+export const customerPageSchema = pageOf(customerViewSchema).extend({
   total: z.int().describe('Customers in all, whatever the conditions'),
 });
 
-/**
- * A search of the customers that match.
- * @param conditions use: whether what they use is read as well
- * @throws InvalidOperation for an API key
- */
+/** A search of the customers that match. @throws InvalidOperation for an API key */
 export function searchCustomers(
   session: Session,
-  { search = '', plan, ownLimits, use }: CustomerConditions & { use: boolean },
-): Search<CustomerRow> {
+  { search = '', plan, ownLimits }: CustomerConditions,
+): Search<CustomerView> {
   assertSearchable(search);
   const matches = textMatcher(search);
-  const limitsOf = createLimitsReader(session);
 
-  async function findRow(id: string): Promise<CustomerRow | undefined> {
+  async function findView(id: string): Promise<CustomerView | undefined> {
     const record = await findCustomer(session.redis, id);
     if (
       record === undefined ||
@@ -112,30 +79,13 @@ export function searchCustomers(
       !searched.some((name) => matches(record[name] ?? ''))
     )
       return undefined;
-    const keys = await readKeyIds(session, record);
-    const view = customerView(record, keys.length);
-    return use ? { ...view, use: await readRowUse(session, record, { keys, limitsOf }) } : view;
+    return readCustomerView(session, record);
   }
 
-  return { key: redisKeys.customers, find: (ids) => Promise.all(ids.map(findRow)) };
+  return { key: redisKeys.customers, find: (ids) => Promise.all(ids.map(findView)) };
 }
 
 const searched = ['id', 'name', ...searchedNames(customerFields)] as const;
-
-/** Costs two Redis commands, and one for each key. */
-async function readRowUse(
-  session: Session,
-  record: CustomerRecord,
-  { keys, limitsOf }: { keys: readonly string[]; limitsOf: ReturnType<typeof createLimitsReader> },
-): Promise<NonNullable<CustomerRow['use']>> {
-  const [{ windows }, days, bannedKeys] = await Promise.all([
-    readCustomerUse(session, record, limitsOf),
-    readLastDays(session, record.id, shownDays),
-    countBannedKeys(session, keys),
-  ]);
-  const lastUsedOn = days.findLast(({ served, refused }) => served + refused > 0)?.date ?? null;
-  return { windows, days: days.map(unitsOf), lastUsedOn, bannedKeys };
-}
 
 /** @throws InvalidOperation if there is no such customer */
 export async function readCustomerDetail(session: Session, id: string): Promise<CustomerDetail> {
@@ -166,11 +116,12 @@ export async function readKeys({ redis }: Session, id: CustomerId) {
   return { ids, keys: await readStoredKeys(redis, ids) };
 }
 
-export async function readCustomerView(session: Session, record: CustomerRecord): Promise<CustomerView> {
-  return customerView(record, (await readKeyIds(session, record)).length);
+export async function readCustomerView(
+  { redis }: Pick<Session, 'redis'>,
+  record: CustomerRecord,
+): Promise<CustomerView> {
+  return customerView(record, await redis.scard(redisKeys.customerKeys(record.id)));
 }
-
-const readKeyIds = ({ redis }: Session, { id }: CustomerRecord) => redis.smembers(redisKeys.customerKeys(id));
 
 export const customerView = (record: CustomerRecord, keys: number): CustomerView =>
   viewOf(customerViewSchema, { ...record, state: customerState(record), keys });

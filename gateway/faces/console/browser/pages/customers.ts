@@ -1,21 +1,19 @@
 import { html } from 'lit';
 import { customerFields, keyFields, searchedWords } from '../../../../limits/record-fields.ts';
-import { dayMs, windowNames } from '../../../../limits/windows.ts';
-import { amountOf } from '../../../browser/elements/customer-use.ts';
+import { dayMs } from '../../../../limits/windows.ts';
 import { keyColumns } from '../../../browser/elements/key-columns.ts';
-import { sinceFirst, sparkline } from '../../../browser/elements/sparkline.ts';
-import { customerTags } from '../../../browser/elements/state-tag.ts';
+import { stateTag } from '../../../browser/elements/state-tag.ts';
 import { count } from '../../../browser/elements/table.ts';
-import { capitalized, formatDay, relativeOr } from '../../../browser/format.ts';
+import { capitalized, relativeOr } from '../../../browser/format.ts';
 import { askToIssue } from '../elements/customer-dialogs.ts';
 import type { Columns } from '../elements/list-page.ts';
 import { offer, offersColumn } from '../elements/operation-dialog.ts';
 import { SearchPage, type Filter } from '../elements/search-page.ts';
 import { keyLink, ownLimitsNote, planLink } from '../key.ts';
-import type { CustomerRow, KeyRow } from '../responses.ts';
+import type { CustomerView, KeyRow } from '../responses.ts';
 
-/** All customers, with what they use. */
-class PageCustomers extends SearchPage<CustomerRow> {
+/** All customers. */
+class PageCustomers extends SearchPage<CustomerView> {
   override readonly noun = 'customer';
   override readonly placeholder = `${capitalized(searchedWords(customerFields))}, id, or an API key`;
   override readonly filters: readonly Filter[] = [
@@ -24,44 +22,20 @@ class PageCustomers extends SearchPage<CustomerRow> {
 
   override readonly ask = () => askToIssue(this);
 
-  override get query() {
-    const query = super.query;
-    query.set('use', 'true');
-    return query;
-  }
-
-  override columns(): Columns<CustomerRow> {
+  override columns(): Columns<CustomerView> {
     return [
       ['Name', keyLink],
-      ['State', (customer) => customerTags(stateNow(customer), customer.use?.bannedKeys)],
+      ['State', ({ state }) => stateTag(state)],
       ['Plan', (customer) => html`${planLink(customer.plan)} ${ownLimitsNote(customer)}`],
-      [
-        'Used today',
-        ({ use }) => (use?.windows.day ? amountOf(use.windows.day) : '–'),
-        'number',
-      ],
-      [
-        'Last 30 days',
-        ({ use }) => use && sparkline(sinceFirst(use.days, use.days)),
-      ],
-      [
-        'Last used',
-        ({ use }) => (use?.lastUsedOn ? formatDay(use.lastUsedOn) : '–'),
-        'minor',
-      ],
       count('Keys', ({ keys }) => keys, 'number minor'),
       ['Reference', ({ reference }) => reference, 'minor'],
       ['Created', ({ createdAt }) => relativeOr(createdAt, '–'), 'minor'],
-      offersColumn<CustomerRow>(this, 'customer'),
+      offersColumn<CustomerView>(this, 'customer'),
     ];
   }
 }
 
 customElements.define('page-customers', PageCustomers);
-
-/** @returns a state that is not one of the record while a limit is used up */
-const stateNow = ({ state, use }: CustomerRow) =>
-  state === 'active' && windowNames.some((name) => use?.windows[name]?.remaining === 0) ? 'limited' : state;
 
 /** All API keys, and a search that takes anything. */
 class PageKeys extends SearchPage<KeyRow> {
