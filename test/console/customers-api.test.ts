@@ -42,7 +42,6 @@ describe('the API of customers', () => {
       keys: 2,
       windows: { day: { used: 2, limit: 50 } },
       limits: { day: { from: 'customer', limit: 50, plan: 10_000 } },
-      next: { served: true },
       items: [{ id: second.id }, { id: first.id }],
     });
 
@@ -51,24 +50,18 @@ describe('the API of customers', () => {
       day: 2,
       contact: 'ada@example.com',
     });
-    expect(changed).toMatchObject({ contact: 'ada@example.com', next: { served: false, reason: 'day' } });
+    expect(changed).toMatchObject({ contact: 'ada@example.com', windows: { day: { remaining: 0 } } });
     expect(await pets(first.key)).toBe(429);
     const late = await operator.send('PATCH', path, { rev: shown.rev, day: 3 });
     expect(late).toMatchObject({ status: 409, body: { code: 'conflict' } });
-    expect(await call('DELETE', `${path}/day`)).toMatchObject({
-      windows: { day: { used: 0 } },
-      next: { served: true },
-    });
+    expect(await call('DELETE', `${path}/day`)).toMatchObject({ windows: { day: { used: 0 } } });
     expect(await pets(second.key)).toBe(200);
     expect(await readAudit(started.kit.redis, 1, { targets: [made.id] })).toMatchObject([
       { action: 'usage.reset-day', before: { used: '2' }, after: { used: '0' } },
     ]);
     expect(await call('GET', `${path}/usage?days=1`)).toMatchObject({ items: [{ served: 3 }] });
 
-    expect(await call('POST', `${path}/suspend`)).toMatchObject({
-      state: 'suspended',
-      next: { reason: 'suspended' },
-    });
+    expect(await call('POST', `${path}/suspend`)).toMatchObject({ state: 'suspended' });
     expect([await pets(first.key), await pets(second.key)]).toEqual([401, 401]);
     expect(await call('POST', `${path}/resume`)).toMatchObject({ state: 'active' });
     expect(await pets(second.key)).toBe(200);

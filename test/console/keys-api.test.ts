@@ -94,7 +94,6 @@ describe('the API of keys', () => {
         minute: { used: 1, limit: 7, remaining: 6 },
         day: { used: 1, limit: 10_000, remaining: 9999 },
       },
-      next: { served: true, message: 'served: 1 of 7 used this minute, 1 of 10,000 used today' },
     });
     expect(JSON.stringify(read.body)).not.toContain(body.key);
     expect(JSON.stringify(await readAudit(kit.redis, 10))).not.toContain(body.key);

@@ -132,11 +132,10 @@ export const customerOperations = [
       usage: 'customers show <customer>',
       says: 'one customer, with what it uses of its limits now, and its keys',
       examples: [`customers show ${id}`],
-      prints: ({ items, limits: _limits, windows, now: _now, next, ...view }: CustomerDetail) => ({
+      prints: ({ items, limits: _limits, windows, now: _now, ...view }: CustomerDetail) => ({
         ...view,
         // In place of its own limits, which the windows show.
         ...windowTexts(windows),
-        next: next.message,
         ...Object.fromEntries(
           items.map((key) => [key.id, `${key.hint} ${JSON.stringify(key.name)}, ${key.state}`]),
         ),

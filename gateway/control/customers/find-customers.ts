@@ -5,7 +5,6 @@ import { customerFields, searchedNames, searchedWords } from '../../limits/recor
 import { forAll, hasWindow } from '../../limits/windows.ts';
 import { redisKeys, type CustomerId } from '../../platform/redis/redis-keys.ts';
 import { keyRowSchema, readKeyRow, type KeyRow } from '../keys/key-view.ts';
-import { nextRequest, nextRequestSchema, refusedForGood } from '../keys/next-request.ts';
 import { assertSearchable } from '../keys/pasted-key.ts';
 import { readStoredKeys } from '../keys/stored-keys.ts';
 import { flagInput, pageOf, searchInput } from '../list-schemas.ts';
@@ -39,7 +38,6 @@ export const customerDetailSchema = customerViewSchema
   .extend({
     limits: limitsInForceSchema,
     windows: windowViewsSchema,
-    next: nextRequestSchema,
     items: z.array(keyRowSchema).describe('Its keys, newest first'),
     now: z.iso.datetime().describe('When this was read'),
   })
@@ -99,10 +97,6 @@ export async function readCustomerDetail(session: Session, id: string): Promise<
     ...customerView(record, keys.length),
     limits,
     windows,
-    next:
-      record.suspendedAt === undefined
-        ? nextRequest({ ban: null, windows })
-        : refusedForGood('suspended', record.suspendedAt),
     items: items.toSorted(newestFirst),
     now: new Date(nowMs).toISOString(),
   };

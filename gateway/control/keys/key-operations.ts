@@ -257,14 +257,14 @@ export const keyOperations = [
     http: 'GET /keys/:id',
     command: {
       usage: 'keys show [key]',
-      says: 'one key, with its use, strikes and ban, and what its next request gets',
+      says: 'one key, with its use, strikes and ban',
       examples: [`keys show ${id}`, 'keys show api_GQ4x'],
       argument: {
         says: 'id, SHA-256, or hint such as api_ab12; without it, the key itself is read from standard input',
         find: findMeantKey,
         findSecret: findKeyId,
       },
-      prints: ({ windows, ban, strikes, strikesToBan, now: _now, next, ...view }: KeyDetail) => ({
+      prints: ({ windows, ban, strikes, strikesToBan, now: _now, ...view }: KeyDetail) => ({
         ...view,
         scopes: view.scopes ?? 'all',
         ...windowTexts(windows),
@@ -273,10 +273,9 @@ export const keyOperations = [
             ? `${strikes}; the ban policy is off or invalid, see: ops policy show`
             : `${strikes} of ${strikesToBan}`,
         ban: ban && `${ban.reason}; ends at ${ban.endsAt}`,
-        next: next.message,
       }),
     },
-    summary: 'One key, with its use now and what its next request gets',
+    summary: 'One key, with its use now',
     responds: 'The key',
     result: keyDetailSchema,
     run: (session, { target }) => readKeyDetail(session, target),

@@ -9,12 +9,10 @@ import {
   knownLimitsIn,
   readWindows,
   windowViewsSchema,
-  type WindowViews,
 } from '../customers/customer-limits.ts';
 import { readSetting } from '../plans/settings.ts';
 import { fieldViews, viewOf } from '../records.ts';
 import type { ReadingSession, Session } from '../session.ts';
-import { nextRequest, nextRequestSchema, refusedForGood, type NextRequest } from './next-request.ts';
 import { showStoredKey, type PlacedKey } from './stored-keys.ts';
 
 /** `banned` is for keys that are valid otherwise. It is not in the record. */
@@ -85,13 +83,11 @@ export const keyDetailSchema = keyRowSchema
         endsAt: z.iso.datetime(),
       })
       .nullable(),
-    next: nextRequestSchema,
     now: z.iso.datetime().describe('When this was read'),
   })
   .meta({ id: 'Key', description: 'One API key' });
 
 export type KeyDetail = z.infer<typeof keyDetailSchema>;
-export type BanView = NonNullable<KeyDetail['ban']>;
 
 /**
  * Reads a key with its use now.
@@ -113,18 +109,6 @@ export async function readKeyDetail(session: Session, id: string): Promise<KeyDe
     strikes,
     strikesToBan: strikesBeforeBan(policy, limits.minute?.limit),
     ban,
-    next: nextOf(record, { ban, windows, nowMs }),
     now: new Date(nowMs).toISOString(),
   };
-}
-
-function nextOf(
-  record: ApiKeyRecord,
-  { nowMs, ...now }: { ban: BanView | null; windows: WindowViews; nowMs: number },
-): NextRequest {
-  const state = apiKeyState(record, nowMs);
-  const { revokedAt: revoked, expiresAt: expired, suspendedAt: suspended } = record;
-  return state === 'active'
-    ? nextRequest(now)
-    : refusedForGood(state, { revoked, expired, suspended }[state]);
 }

@@ -1,16 +1,15 @@
 import { html } from 'lit';
-import { capitalized, plural } from '../format.ts';
+import { capitalized } from '../format.ts';
 
 /** The words of states that are not their own. */
 const texts: Record<string, string> = {
-  limited: 'active, over its limit',
   incomplete: 'workers missing',
   not_seen: 'not seen',
   not_ready: 'not ready',
 };
 
 /** States that are not normal, by their tones. */
-const cautions = /^(?:limited|expired|starting|draining|incomplete|not_ready)$/;
+const cautions = /^(?:expired|starting|draining|incomplete|not_ready)$/;
 const bads = /^(?:suspended|banned|revoked|not_seen|down|unavailable|failing|disabled)$/;
 
 export const stateText = (state: string) => texts[state] ?? state;
@@ -20,9 +19,3 @@ export const stateTag = (state: string) =>
   html`<span class="tag ${bads.test(state) ? 'bad' : cautions.test(state) ? 'caution' : ''}"
     >${capitalized(stateText(state))}</span
   >`;
-
-/** The state of a customer, and how many of its keys are banned. */
-export const customerTags = (state: string, bannedKeys = 0) =>
-  bannedKeys === 0
-    ? stateTag(state)
-    : html`${stateTag(state)} <span class="tag bad">${plural(bannedKeys, 'key')} banned</span>`;

@@ -1,11 +1,10 @@
 import { html, nothing } from 'lit';
 import { windowNames, type ByWindow } from '../../../limits/windows.ts';
 import type { ActingElement } from '../../browser/elements/acting-element.ts';
-import { formatTime, withTimes } from '../../browser/format.ts';
 import { keyPrefix } from '../../browser/page-facts.ts';
 import { ApiFailure } from '../../browser/request.ts';
 import { api, url } from './api.ts';
-import type { NextRequest, Page } from './responses.ts';
+import type { Page } from './responses.ts';
 import { router } from './router.ts';
 
 export interface Named {
@@ -35,18 +34,6 @@ export const ownLimitsNote = (own: ByWindow<number | null>) =>
   windowNames.some((name) => (own[name] ?? null) !== null)
     ? html`<span class="quiet">own limits</span>`
     : nothing;
-
-/** What a request gets, with times in the viewer's zone. What is used is shown elsewhere. */
-export const nextRequest = (next: NextRequest, bannedKeys = 0) =>
-  html`<p>
-    The next request ${bannedKeys === 0 ? 'is' : 'with a key that is not banned is'} ${outcomeOf(next)}.
-  </p>`;
-
-function outcomeOf(next: NextRequest) {
-  if (next.served) return 'served';
-  if (next.until === null) return withTimes(next.message);
-  return html`refused until ${formatTime(next.until, { dateStyle: 'time' })}: ${next.why}`;
-}
 
 /**
  * An API key, or most of one, in a text that was pasted or typed. It must not get into an address, and so not into a search.

@@ -5,7 +5,7 @@ import type { WindowName } from '../../../../limits/windows.ts';
 import { failedRequests, usageDays, windowMeters } from '../../../browser/elements/customer-use.ts';
 import { hintOf, keyColumns } from '../../../browser/elements/key-columns.ts';
 import { actionButtons, menu } from '../../../browser/elements/menu.ts';
-import { customerTags, stateTag } from '../../../browser/elements/state-tag.ts';
+import { stateTag } from '../../../browser/elements/state-tag.ts';
 import { listTable } from '../../../browser/elements/table.ts';
 import { formatNumber, formatRelative, formatTime } from '../../../browser/format.ts';
 import { api } from '../api.ts';
@@ -14,7 +14,7 @@ import { DetailPage } from '../elements/detail-page.ts';
 import { factList, recordFacts, type Fact } from '../elements/fact-list.ts';
 import { offer, offers, offersColumn } from '../elements/operation-dialog.ts';
 import { head } from '../elements/page-head.ts';
-import { apiPath, keyLink, nextRequest, planLink } from '../key.ts';
+import { apiPath, keyLink, planLink } from '../key.ts';
 import type { CustomerDetail, DayUsage, Failure, KeyDetail, KeyRow, Page } from '../responses.ts';
 
 /** With its use by day, and its last failed requests. */
@@ -35,7 +35,7 @@ class PageCustomer extends DetailPage<Shown> {
   }
 
   override state(customer: Shown) {
-    return html`${customerTags(stateNow(customer), bannedIn(customer))} ${planLink(customer.plan)}`;
+    return html`${stateTag(customer.state)} ${planLink(customer.plan)}`;
   }
 
   actions(customer: Shown) {
@@ -45,17 +45,13 @@ class PageCustomer extends DetailPage<Shown> {
   }
 
   body(customer: Shown) {
-    const { id, createdAt, items, days, failures, next } = customer;
-    return html`${nextRequest(next, bannedIn(customer))}
-      ${head(html`<h2>Use now</h2>`, { text: 'Change limits…', act: () => askForLimits(this, customer) })}
+    const { id, createdAt, items, days, failures } = customer;
+    return html`${head(html`<h2>Use now</h2>`, { text: 'Change limits…', act: () => askForLimits(this, customer) })}
       ${windowMeters(customer, (name) => limitSource(customer, name))}
       <h2>Keys</h2>
-      ${listTable(
-        'Keys',
-        items,
-        [['Name', keyLink], ...keyColumns, offersColumn<KeyRow>(this, 'key')],
-        { none: 'It has none.' },
-      )}
+      ${listTable('Keys', items, [['Name', keyLink], ...keyColumns, offersColumn<KeyRow>(this, 'key')], {
+        none: 'It has none.',
+      })}
       ${usageDays(days)} ${failedRequests(failures, ({ keyId }) => keyLink({ id: keyId, name: keyId }))}
       ${head(html`<h2>About</h2>`, offer(this, 'changeCustomer', customer))}
       ${factList([
@@ -67,13 +63,6 @@ class PageCustomer extends DetailPage<Shown> {
 }
 
 customElements.define('page-customer', PageCustomer);
-
-const bannedIn = ({ items }: CustomerDetail) => items.filter(({ state }) => state === 'banned').length;
-
-/** @returns a state that is not one of the record while a limit is used up */
-function stateNow({ state, next }: KeyDetail | CustomerDetail) {
-  return !next.served && state === 'active' ? 'limited' : state;
-}
 
 /** Where a limit comes from that is not simply that of the plan. */
 function limitSource({ limits }: CustomerDetail, name: WindowName) {
@@ -97,7 +86,7 @@ class PageKey extends DetailPage<KeyDetail> {
   }
 
   override state(key: KeyDetail) {
-    return html`${hintOf(key)} ${stateTag(stateNow(key))} ${planLink(key.plan)}`;
+    return html`${hintOf(key)} ${stateTag(key.state)} ${planLink(key.plan)}`;
   }
 
   actions(key: KeyDetail) {
@@ -106,7 +95,7 @@ class PageKey extends DetailPage<KeyDetail> {
 
   body(key: KeyDetail) {
     const customer = this.customer ?? other(key.customerId);
-    const { id, createdAt, replaces, replacedBy, strikes, strikesToBan, lastUsedAt } = key;
+    const { id, createdAt, revokedAt, replaces, replacedBy, strikes, strikesToBan, ban, lastUsedAt } = key;
     const facts = {
       id: ['Id', html`<code>${id}</code>`],
       customerId: ['Customer', html`${keyLink(customer)}, which has the plan and the limits`],
@@ -124,10 +113,14 @@ class PageKey extends DetailPage<KeyDetail> {
         'Strikes',
         `${formatNumber(strikes)}${strikesToBan === null ? '' : ` of ${formatNumber(strikesToBan)} that lead to a ban`}`,
       ],
+      ban: ban !== null && ['Ban', html`${ban.reason}; ends ${formatTime(ban.endsAt)}`],
+      revokedAt: revokedAt !== null && ['Revoked', formatTime(revokedAt)],
       replaces: replaces !== null && ['Replaces', keyLink(other(replaces))],
       replacedBy: replacedBy !== null && ['Replaced by', keyLink(other(replacedBy))],
-    } satisfies Record<Exclude<keyof OwnFields, 'name' | 'revokedAt'>, Fact> & Record<string, Fact>;
-    return html`${nextRequest(key.next)} ${factList(Object.values(facts))}`;
+    } satisfies Record<Exclude<keyof OwnFields, 'name'>, Fact> & Record<string, Fact>;
+    return html`${factList(Object.values(facts))}
+      <h2>Use of its customer now</h2>
+      ${windowMeters(key)}`;
   }
 }
 
