@@ -22,7 +22,6 @@ import { createAdminApp, createAdminServer } from './process/admin-server.ts';
 import { createGatewayIdentity, createInstance, startTracing } from './process/instance.ts';
 import { createPrimary } from './process/primary.ts';
 import { createReload, loadSettings, type GatewayConfig } from './process/reload.ts';
-import { describeServices } from './upstream/describe-services.ts';
 import { loadPrivateKey } from './upstream/internal-token.ts';
 
 const start: Start<GatewayConfig> = async ({ config, log, writer, cleanup, shutdown, onReload }) => {
@@ -70,7 +69,7 @@ const start: Start<GatewayConfig> = async ({ config, log, writer, cleanup, shutd
   const listening = { port: config.port };
   const adminConsole = createConsole({
     ...instanceConfig,
-    api: { ...config.api, sampleUrl: () => sampleUrl(config, listening.port) },
+    api: config.api,
     publicOrigin: () => publicOrigin({ ...config, ...listening }),
     service,
     log,
@@ -123,12 +122,6 @@ const start: Start<GatewayConfig> = async ({ config, log, writer, cleanup, shutd
     consoleLink: consoleCode === undefined ? undefined : consoleLink(origin, consoleCode),
   };
 };
-
-/** The gateway's own operation, which any key may call. */
-function sampleUrl(config: GatewayConfig, port: number): string {
-  const { services, api } = config;
-  return `${publicOrigin({ ...config, port })}${describeServices(services, api).basePath}/usage`;
-}
 
 await runService<GatewayConfig>({
   name: 'gateway',

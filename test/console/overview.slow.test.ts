@@ -1,7 +1,6 @@
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
-import { recordSecrets } from '../support/checks/evidence.ts';
 import { send } from '../support/http/http.ts';
 import { barriers, expectClean } from '../support/kits/browser.ts';
 import { startConsole, type ConsoleKit } from '../support/kits/console-kit.ts';
@@ -73,29 +72,6 @@ describe('the overview', { tags: ['chromium'], timeout: 120_000 }, () => {
     );
     await kit.kit.redis.hset(redisKeys.plan('pro'), 'day', '10000');
     await page.getByText('All is well.').waitFor({ timeout: 10_000 });
-  });
-
-  test('says to somebody with an empty fleet what to do, and has a chart once it is done', async () => {
-    await using empty = await startConsole();
-    const observed = await empty.open('/console');
-    const { page } = observed;
-    await page.getByRole('heading', { name: 'No requests yet' }).waitFor();
-    expect(await page.getByRole('figure').count()).toBe(0);
-    // axe-core itself sets inline styles, which the policy refuses.
-    expectClean(observed, empty.origin);
-    expect(await barriers(page)).toEqual([]);
-    await page.getByRole('button', { name: 'New customer…' }).press('Enter');
-    await page.getByLabel('Name of the customer').fill('First GmbH');
-    await page.getByRole('button', { name: 'Issue the key' }).press('Enter');
-    const key = await page.getByLabel('API key', { exact: true }).inputValue();
-    recordSecrets(key);
-    await page.getByRole('button', { name: 'I have stored it' }).click();
-    await page.getByText('1 key', { exact: true }).waitFor();
-    const command = await page.getByLabel('Command that sends a request').inputValue();
-    const [, url] = /^curl -H 'Authorization: Bearer YOUR_KEY' (http\S+)$/.exec(command) ?? [];
-    expect((await send(url ?? '', { key })).status).toBe(200);
-    await page.getByRole('figure', { name: 'Requests a second' }).waitFor({ timeout: 5000 });
-    expect(await page.getByRole('heading', { name: 'No requests yet' }).count()).toBe(0);
   });
 
   test('has a chart whose figures can be read with the keyboard', async () => {

@@ -100,8 +100,6 @@ export const keyPageSchema = pageOf(keyRowSchema).extend({
   total: z.int().describe('Keys in all, whatever the conditions'),
 });
 
-export type KeyPage = z.infer<typeof keyPageSchema>;
-
 /** Characters that may be part of a key. */
 const candidates = keyPattern(/[0-9A-Za-z]+/g);
 /** A SHA-256, such as in the name of a Redis key or in a log. */

@@ -11,9 +11,6 @@ export const keyPrefix = fact('key-prefix');
 /** What actions of the audit log concern: the beginnings of their names. */
 export const auditGroups = fact('audit-groups').split(' ');
 
-/** Address of a request that any key may make, for samples. */
-export const sampleUrl = fact('sample-url');
-
 /** Where customers find help. */
 export const supportUrl = fact('support-url');
 

@@ -11,12 +11,10 @@ export interface PageSettings {
   /** Such as Animal store gateway. */
   productName: string;
   keyPrefix: string;
-  /** Address of a request that any key may make, for samples. */
-  sampleUrl: () => string;
 }
 
 /** Serves the console: one HTML page for all its paths, and the files that it loads. */
-export function consolePages({ productName, keyPrefix, sampleUrl }: PageSettings): Router {
+export function consolePages({ productName, keyPrefix }: PageSettings): Router {
   const files = createBrowserFiles('/console/assets', 'faces/console/browser');
   let shell: string | undefined;
 
@@ -28,13 +26,12 @@ export function consolePages({ productName, keyPrefix, sampleUrl }: PageSettings
     res.redirect('/console');
   });
   router.get('/console{/*path}', (_req, res) => {
-    // Not at the start: the port of the API is not known then.
+    // Not at the start, which it would delay.
     shell ??= renderDocument(files, {
       title: `Console – ${productName}`,
       facts: {
         'application-name': productName,
         'key-prefix': keyPrefix,
-        'sample-url': sampleUrl(),
         'audit-groups': auditGroups.join(' '),
         dialogs: JSON.stringify(dialogsOf(operations)),
       },

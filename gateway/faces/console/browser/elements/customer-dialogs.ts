@@ -59,8 +59,8 @@ export const askForLimits = (page: Page, customer: CustomerDetail) =>
     });
   });
 
-/** Issues a key of a new customer. @param stored called with the key when it is stored elsewhere; by default its page is shown */
-export const askToIssue = (page: Page, stored?: (issued: object) => unknown) =>
+/** Issues a key of a new customer. */
+export const askToIssue = (page: Page) =>
   page.act(async () => {
     const plans = await fetchPlans();
     offer(page, 'issueKey', undefined, {
@@ -71,6 +71,5 @@ export const askToIssue = (page: Page, stored?: (issued: object) => unknown) =>
             Without a date the key does not expire, and without scopes it may call all operations.
           </p>`,
       input: (form) => ({ plan: form('plan'), ...formLimits(form) }),
-      stored,
     }).act();
   });

@@ -22,8 +22,6 @@ interface More {
   /** Puts the fields of the operation between others. */
   view?: (fields: unknown[], form: FormTexts) => unknown;
   input?: (form: FormTexts) => object;
-  /** Called when the secret of what was made is stored elsewhere. */
-  stored?: ((made: object) => unknown) | undefined;
 }
 
 const dialogs: readonly Dialog[] = JSON.parse(fact('dialogs'));
@@ -90,7 +88,7 @@ function perform(page: Page, dialog: Dialog, target?: object, more: More = {}) {
       )}`,
     run: async (form, initial) => {
       const found = isAsked ? await findOne(noun, form('target')) : target;
-      return make(page, dialog, found, { ...inputOf(dialog, form, initial), ...more.input?.(form) }, more);
+      return make(page, dialog, found, { ...inputOf(dialog, form, initial), ...more.input?.(form) });
     },
   });
 }
@@ -109,7 +107,6 @@ async function make(
   { method, path, seen, gives, done, secret }: Dialog,
   target: object = {},
   input: object = {},
-  { stored = (made) => showMade(page, textIn(made, 'id')) }: More = {},
 ): Promise<Secret | void> {
   const known = Object.entries(target).filter(([name]) => seen.includes(name));
   const id = textIn(target, 'id') || textIn(target, 'name');
@@ -140,7 +137,7 @@ async function make(
     about: html`${withTimes(filled(about, made))} <strong>It is not shown again</strong>: copy it before you
       close this.`,
     warnings: made.warnings,
-    stored: () => stored(made),
+    stored: () => showMade(page, textIn(made, 'id')),
   };
 }
 

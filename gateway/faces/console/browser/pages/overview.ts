@@ -1,9 +1,8 @@
-import '../../../browser/elements/copy-field.ts';
 import '../../../browser/elements/time-chart.ts';
 import { html, nothing } from 'lit';
 import type { ChartSeries } from '../../../browser/elements/chart-options.ts';
+import { sinceFirst } from '../../../browser/elements/customer-use.ts';
 import { PolledElement } from '../../../browser/elements/polled-element.ts';
-import { sinceFirst, sparkline } from '../../../browser/elements/sparkline.ts';
 import { stateTag } from '../../../browser/elements/state-tag.ts';
 import { count, listTable } from '../../../browser/elements/table.ts';
 import {
@@ -11,30 +10,22 @@ import {
   formatNumber,
   formatRate,
   formatShare,
-  plural,
   withTimes,
 } from '../../../browser/format.ts';
-import { sampleUrl } from '../../../browser/page-facts.ts';
 import { api } from '../api.ts';
-import { askToIssue } from '../elements/customer-dialogs.ts';
-import { operatorActions } from '../elements/page-head.ts';
 import { keyLink } from '../key.ts';
-import type { KeyList, LiveState, Page, Problem, ProblemLink, TrafficPoint } from '../responses.ts';
+import type { LiveState, Page, Problem, ProblemLink, TrafficPoint } from '../responses.ts';
 
 interface Content {
   state: LiveState;
   /** The minutes of the last 24 hours that are over. */
   points: TrafficPoint[];
-  /** Number of keys; undefined if there were requests. */
-  keys: number | undefined;
 }
 
 /** Time in which the record of minutes hardly changes. */
 const trafficMs = 10_000;
 /** So many are on one screen with the chart. */
 const shownCustomers = 7;
-/** Minutes of a sparkline. */
-const shortMinutes = 60;
 
 /** Classes of status from the bottom of a stack to its top, and their tones. */
 const classes = [
@@ -50,7 +41,6 @@ const classes = [
 class PageOverview extends PolledElement<Content> {
   #trafficAt = -Infinity;
 
-  /** Without Redis there are neither minutes nor keys: the state says so. */
   async read() {
     const isDue = performance.now() > this.#trafficAt + trafficMs;
     if (isDue) this.#trafficAt = performance.now();
@@ -58,10 +48,7 @@ class PageOverview extends PolledElement<Content> {
       api.get<LiveState>('/api/live'),
       isDue ? api.get<Page<TrafficPoint>>('/api/traffic').catch(() => undefined) : undefined,
     ]);
-    const points = traffic?.items ?? this.content?.points ?? [];
-    const isUsed = state.recent.requests > 0 || points.some((point) => requestsIn(point) > 0);
-    const listed = isUsed ? undefined : await api.get<KeyList>('/api/keys?limit=1').catch(() => undefined);
-    return { state, points, keys: listed?.total };
+    return { state, points: traffic?.items ?? this.content?.points ?? [] };
   }
 
   override render() {
@@ -69,22 +56,18 @@ class PageOverview extends PolledElement<Content> {
       ${super.render()}`;
   }
 
-  view({ state, points, keys }: Content) {
+  view({ state, points }: Content) {
     return html`<section aria-label="Problems" role="status">${problemList(state)}</section>
-      ${figures(state, points.slice(-shortMinutes))}
+      ${figures(state)}
       <div class="overview grid">
         <section>
           <h2>The last 24 hours</h2>
-          ${
-            keys === undefined
-              ? html`<time-chart
-                  heading="Requests a second"
-                  .times=${points.map(({ at }) => Date.parse(at) / 1000)}
-                  .series=${requests(points)}
-                  .format=${formatRate}
-                ></time-chart>`
-              : firstUse(this, keys)
-          }
+          <time-chart
+            heading="Requests a second"
+            .times=${points.map(({ at }) => Date.parse(at) / 1000)}
+            .series=${requests(points)}
+            .format=${formatRate}
+          ></time-chart>
         </section>
         <section>
           <h2>Busiest customers</h2>
@@ -96,40 +79,26 @@ class PageOverview extends PolledElement<Content> {
 
 customElements.define('page-overview', PageOverview);
 
-const failedIn = ({ byStatus }: Pick<TrafficPoint, 'byStatus'>) => byStatus['5xx'] ?? 0;
 const requestsIn = ({ byStatus }: TrafficPoint) =>
   Object.values(byStatus).reduce((sum, requests) => sum + requests, 0);
 
-/** Figures of the last minute, with those of the last hour as a line. */
-function figures({ recent }: LiveState, points: readonly TrafficPoint[]) {
-  const { requests, refused, withoutKey, latencyMs } = recent;
-  const failed = failedIn(recent);
-  const counts = points.map(requestsIn);
-  const figure = (name: string, value: string, detail: string, of: (point: TrafficPoint) => number | null) =>
-    html`<section class="panel reading">
-      <h2>${name}</h2>
-      ${sparkline(sinceFirst(points.map(of), counts))} <strong class="figure">${value}</strong>
-      <p class="quiet">${detail}</p>
-    </section>`;
+/** Figures of the last minute. */
+function figures({ recent: { requests, refused, withoutKey, byStatus, latencyMs } }: LiveState) {
+  const failed = byStatus['5xx'] ?? 0;
+  const shown = [
+    ['Requests a second', formatRate(requests / 60), `${formatNumber(requests)} in the last minute`],
+    ['Success', requests === 0 ? '–' : formatShare(1 - failed / requests), `${formatNumber(failed)} failed`],
+    ['p99', formatMilliseconds(latencyMs?.p99 ?? null), `p50 ${formatMilliseconds(latencyMs?.p50 ?? null)}`],
+    ['Refused', formatNumber(refused + withoutKey), `${formatNumber(withoutKey)} without a valid key`],
+  ];
   return html`<div class="figures-now panels grid">
-    ${figure('Requests a second', formatRate(requests / 60), `${formatNumber(requests)} in the last minute`, requestsIn)}
-    ${figure(
-      'Success',
-      requests === 0 ? '–' : formatShare(1 - failed / requests),
-      `${formatNumber(failed)} failed`,
-      (point) => (requestsIn(point) === 0 ? null : 1 - failedIn(point) / requestsIn(point)),
-    )}
-    ${figure(
-      'p99',
-      formatMilliseconds(latencyMs?.p99 ?? null),
-      `p50 ${formatMilliseconds(latencyMs?.p50 ?? null)}`,
-      (point) => point.latencyMs?.p99 ?? null,
-    )}
-    ${figure(
-      'Refused',
-      formatNumber(refused + withoutKey),
-      `${formatNumber(withoutKey)} without a valid key`,
-      (point) => point.refused,
+    ${shown.map(
+      ([name, value, detail]) =>
+        html`<section class="panel reading">
+          <h2>${name}</h2>
+          <strong class="figure">${value}</strong>
+          <p class="quiet">${detail}</p>
+        </section>`,
     )}
   </div>`;
 }
@@ -189,25 +158,3 @@ const row = ({ id, severity, title, detail, advice, link }: Problem, isOpen: boo
 const linkTo = ({ page, text, heading, document }: ProblemLink) =>
   html`<a href=${page}>${text}</a>
     ${heading === undefined ? nothing : html`and “${heading}” in <code>${document}</code>`}`;
-
-/**
- * What to do with a gateway that nobody has used yet, in place of a chart without anything in it.
- * @param keys number of keys
- */
-const firstUse = (page: PolledElement<unknown>, keys: number) =>
-  html`<div class="panel">
-    <h3>No requests yet</h3>
-    <ol>
-      <li>
-        <p>A request needs an API key. You have <a href="/console/keys">${plural(keys, 'key')}</a>.</p>
-        ${operatorActions({ text: 'New customer…', tone: 'primary', act: () => askToIssue(page, () => page.reload()) })}
-      </li>
-      <li>
-        <p>Send a request with it, in place of <code>YOUR_KEY</code>:</p>
-        <copy-field
-          label="Command that sends a request"
-          .text=${`curl -H 'Authorization: Bearer YOUR_KEY' ${sampleUrl}`}
-        ></copy-field>
-      </li>
-    </ol>
-  </div>`;

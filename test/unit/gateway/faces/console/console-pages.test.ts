@@ -6,7 +6,7 @@ import { consolePages } from '../../../../../gateway/faces/console/console-pages
 import { portalPages } from '../../../../../gateway/faces/portal/portal-pages.ts';
 
 const routers = {
-  console: consolePages({ productName: 'Gateway', keyPrefix: 'pets_', sampleUrl: () => '' }),
+  console: consolePages({ productName: 'Gateway', keyPrefix: 'pets_' }),
   portal: portalPages({ title: 'Acme', color: '#ffffff', supportUrl: undefined }),
 };
 
