@@ -132,8 +132,6 @@ interface Change<Input, Result extends object, Shown extends object, Seen> exten
   resultId?: string;
   /** Fields in which the route asks for what the caller has seen. */
   seen?: z.ZodType<Seen>;
-  /** Why the change is usually a mistake, so that it has to be confirmed. */
-  doubts?: (session: Session, call: Call<Input>) => Promise<string | undefined>;
   /** What the command shows in place of the change with `--dry-run`. */
   preview?: (session: Session, call: Call<Input>) => Promise<Result>;
   /** What the route shows after the change, in place of its result. */
@@ -192,7 +190,6 @@ export interface ChangeOperation extends Common, Pick<Change<never, never, never
   shows: ((session: Session, target: string) => Promise<object>) | undefined;
   prepare(call: RawCall): (session: ChangingSession) => Promise<Outcome>;
   preview: ((call: RawCall) => (session: Session) => Promise<Outcome>) | undefined;
-  doubts: ((call: RawCall) => (session: Session) => Promise<string | undefined>) | undefined;
 }
 
 /** Prints all items of a list. */
@@ -275,7 +272,7 @@ export function changeAndShow<Input, Result extends object, Shown extends object
 function changeOperation<Input, Result extends object, Shown extends object, Seen>(
   definition: Change<Input, Result, Shown, Seen>,
 ): ChangeOperation {
-  const { input, command, resultId, seen, shows, preview, doubts } = definition;
+  const { input, command, resultId, seen, shows, preview } = definition;
   return {
     ...definition,
     input,
@@ -286,12 +283,6 @@ function changeOperation<Input, Result extends object, Shown extends object, See
     kind: 'change',
     prepare: preparing(definition),
     preview: preview && preparing({ ...definition, seen: undefined, run: preview }),
-    doubts:
-      doubts &&
-      ((raw) => {
-        const call = parsed(input, raw);
-        return (session) => doubts(session, call);
-      }),
   };
 }
 

@@ -1,6 +1,5 @@
 import {
   byWindow,
-  doubtfulWindows,
   fieldOf,
   hasWindow,
   mapWindows,
@@ -69,19 +68,6 @@ export function describeLimits(
 ): string {
   const parts = mapWindows(knownIn(limits), (limit, name) => `${format(limit)} ${windowOf(name).each}`);
   return Object.values(parts).join(', ') || none;
-}
-
-/** As in the question whether limits are meant; undefined if there is nothing to question. */
-export function doubtInWords(owner: string, limits: Limits): string | undefined {
-  return doubtfulPairs(owner, limits).join(', and ') || undefined;
-}
-
-/** @returns a description of each pair of doubtful windows */
-export function doubtfulPairs(owner: string, limits: Limits): string[] {
-  return doubtfulWindows(limits).map(
-    ({ longer, shorter }) =>
-      `the ${longer} limit of ${owner}, ${limits[longer]}, is less than its ${shorter} limit, ${limits[shorter]}`,
-  );
 }
 
 /** Field of a plan with a limit that is compared and not enforced, such as `shadowMinute`. */

@@ -51,20 +51,6 @@ export function currentTitle(name: WindowName): string {
   return `${current.charAt(0).toUpperCase()}${current.slice(1)}${calendar === undefined ? '' : ' (UTC)'}`;
 }
 
-/**
- * Finds windows of which a longer one allows fewer requests than a shorter one, which is valid and usually a mistake: the
- * limit of the shorter one is never reached. Of several shorter ones, the longest: the others follow from it.
- */
-export function doubtfulWindows(
-  limits: ByWindow<number | null>,
-): { longer: WindowName; shorter: WindowName }[] {
-  return windowNames.flatMap((longer, index) => {
-    const limit = limits[longer] ?? Infinity;
-    const shorter = windowNames.slice(0, index).findLast((name) => (limits[name] ?? 0) > limit);
-    return shorter === undefined ? [] : [{ longer, shorter }];
-  });
-}
-
 /** Name of a field about a window, such as `refusedMinute`. */
 export function fieldOf<Prefix extends string>(prefix: Prefix, name: WindowName) {
   return `${prefix}${definitions[name].title}` as const;

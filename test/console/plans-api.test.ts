@@ -111,19 +111,6 @@ describe('the API of plans', () => {
     expect(await stored('hourly')).toEqual({ month: '900' });
   });
 
-  test('a day limit below the minute limit needs a confirmation', async () => {
-    await create('questioned');
-    const change = { minute: 100, day: 50, expected: { minute: 10, day: 100 } };
-    expect((await ada.send('PATCH', '/api/plans/questioned', change)).body).toEqual(invalid('confirm it'));
-    expect(await stored('questioned')).toEqual({ minute: '10', day: '100' });
-    expect((await ada.send('PATCH', '/api/plans/questioned', { ...change, confirmed: true })).status).toBe(
-      200,
-    );
-    const made = { minute: 9, day: 8, create: true, expected: {} };
-    expect((await ada.send('PATCH', '/api/plans/questioned-2', made)).body).toEqual(invalid('confirm it'));
-    expect(await stored('questioned-2')).toEqual({});
-  });
-
   const limits = { minute: 5, day: 9 };
   const made = { ...limits, create: true, expected: {} };
   const seen = { ...limits, expected: { minute: 1, day: 1 } };

@@ -2,7 +2,6 @@ import { z } from 'zod';
 import {
   byShadowField,
   describeLimits,
-  doubtInWords,
   forPlanFields,
   knownIn,
   planFields,
@@ -48,9 +47,6 @@ const changedPlanSchema = z
 /** All plans with the numbers of their customers. */
 const viewPlans = async (session: Session, { planCustomers }: OperationContext) =>
   readPlans(session, await planCustomers(session));
-
-/** Limits that are usually a mistake, in words. */
-const doubtsOf = ({ name, before: _before, ...after }: ChangedPlan) => doubtInWords(name, knownIn(after));
 
 /** Of a dry run also how many customers are on the plan, and who of them is above the new limits. */
 type ShownChange = ChangedPlan & { customers?: number; above?: CustomerAbove[] };
@@ -151,8 +147,6 @@ export const planOperations = [
     example: { minute: 600, day: 20_000, expected: { minute: 300, day: 10_000 } },
     responds: 'The plan',
     result: changedPlanSchema,
-    doubts: async (session, { target, input: { create, ...limits } }) =>
-      doubtsOf(await previewPlan(session, target, limits, create)),
     async preview(session, { target, input: { create, ...limits }, context }): Promise<ShownChange> {
       const changed = await previewPlan(session, target, limits, create);
       const customers = (await context.planCustomers(session)).get(target) ?? 0;

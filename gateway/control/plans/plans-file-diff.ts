@@ -1,5 +1,5 @@
 import { describeIssues } from '#runtime/error-message.ts';
-import { doubtfulPairs, forPlanFields } from '../../limits/limits.ts';
+import { forPlanFields } from '../../limits/limits.ts';
 import { textFields } from '../../platform/redis/enforced-settings.ts';
 import type { Setting } from '../../platform/redis/settings.ts';
 import { planSetting } from '../../quota/plan-settings.ts';
@@ -10,21 +10,12 @@ import { plansFileSchema, sectionsOf, type PlansFile } from './plans-file.ts';
 import { diffSettings, readStored, type SettingChange, type WantedSetting } from './settings.ts';
 
 /** What applying a file of plans would change. */
-export interface PlansFileDiff {
-  changes: SettingChange[];
-  warnings: string[];
-}
-
-/** Compares a file of plans with Redis. Changes nothing. */
 export async function diffPlansFile(
   { redis }: Pick<ReadingSession, 'redis'>,
   file: PlansFile,
-): Promise<PlansFileDiff> {
+): Promise<SettingChange[]> {
   const wanted = settingsOf(file);
-  return {
-    changes: diffSettings(await readStored(redis, wanted), wanted),
-    warnings: Object.entries(file.plans ?? {}).flatMap(([name, limits]) => doubtfulPairs(name, limits)),
-  };
+  return diffSettings(await readStored(redis, wanted), wanted);
 }
 
 /** Settings of a file, in its order. */

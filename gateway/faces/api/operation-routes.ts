@@ -2,19 +2,11 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Response } from 'express';
 import { z } from 'zod';
-import { InvalidOperation } from '../../control/invalid-operation.ts';
 import type { Operation } from '../../control/operation.ts';
 import type { Session } from '../../control/session.ts';
 import { isIdOf, targets } from '../../control/targets.ts';
 import { ApiError } from './api-error.ts';
 import { buildRoute, type Call, type Route, type RouteApi } from './route.ts';
-
-const confirmedInput = z.object({
-  confirmed: z
-    .boolean()
-    .default(false)
-    .describe('Needed for what is usually a mistake: the refusal says what'),
-});
 
 const changedSchema = z
   .object({
@@ -50,10 +42,7 @@ export function operationRoutes(operations: readonly Operation[]): Route[] {
 const shapeOf = (schema: z.ZodType | undefined) => (schema instanceof z.ZodObject ? schema.shape : {});
 
 /** Fields that the route asks for beside the input of the operation. */
-const routeFields = (operation: Operation) =>
-  operation.kind === 'change'
-    ? { ...shapeOf(operation.seen), ...(operation.doubts && confirmedInput.shape) }
-    : {};
+const routeFields = (operation: Operation) => (operation.kind === 'change' ? shapeOf(operation.seen) : {});
 
 function inputOf(operation: Operation): z.ZodType | undefined {
   const more = routeFields(operation);
@@ -93,16 +82,11 @@ function prepare(operation: Operation, { req, res, ...given }: Call<unknown>, ap
       return () => api.read(show);
     }
     case 'change': {
-      const { shows, doubts } = operation;
-      const { input, confirmed } = bodyOf(operation, call.input);
-      const change = { ...call, input, seen: operation.seen && call.input };
-      const doubt = doubts?.(change);
-      const run = operation.prepare(change);
+      const { shows } = operation;
+      const input = bodyOf(operation, call.input);
+      const run = operation.prepare({ ...call, input, seen: operation.seen && call.input });
       return async () => {
         const { result, warnings } = await api.change(req, async (session): Promise<object> => {
-          // Also if it is confirmed: whoever is sure may still ask for what cannot be.
-          const reason = await doubt?.(session);
-          if (!confirmed) assertSure(reason);
           const { result } = await run(session);
           return shows === undefined ? result : shows(session, call.target);
         });
@@ -112,21 +96,14 @@ function prepare(operation: Operation, { req, res, ...given }: Call<unknown>, ap
   }
 }
 
-/** The input of the operation in a body, and whether the caller is sure. @throws ZodError */
-function bodyOf(operation: Operation, body: unknown): { input: unknown; confirmed: boolean } {
+/** The input of the operation in a body. @throws ZodError */
+function bodyOf(operation: Operation, body: unknown): unknown {
   const more = routeFields(operation);
-  if (Object.keys(more).length === 0) return { input: operation.input && body, confirmed: false };
+  if (Object.keys(more).length === 0) return operation.input && body;
   // As a whole, so that one refusal names all that is wrong.
   inputOf(operation)?.parse(body);
-  const { confirmed, ...fields } = z.looseObject(confirmedInput.shape).parse(body);
-  const input = Object.fromEntries(Object.entries(fields).filter(([name]) => !Object.hasOwn(more, name)));
-  return { input: operation.input && input, confirmed };
-}
-
-/** @throws InvalidOperation for what is usually a mistake */
-function assertSure(doubt: string | undefined): void {
-  if (doubt !== undefined)
-    throw new InvalidOperation(`${doubt}. Nothing was changed: confirm it (confirmed: true) if it is meant.`);
+  const fields = Object.entries(z.looseObject({}).parse(body));
+  return operation.input && Object.fromEntries(fields.filter(([name]) => !Object.hasOwn(more, name)));
 }
 
 /** Sends a text of any length, which takes the memory of a page of it. */

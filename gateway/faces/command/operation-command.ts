@@ -30,7 +30,7 @@ import {
   timeAheadArgument,
   type ChangeOptions,
 } from './options.ts';
-import { print, printable, printError, printFields, printResult, printWarning } from './output.ts';
+import { print, printable, printError, printFields, printResult } from './output.ts';
 import { withChanges, withRedis } from './redis-session.ts';
 import { formatFields } from './setting-changes.ts';
 import { required } from './usage-error.ts';
@@ -90,9 +90,8 @@ function operationCommand(operation: Operation, form: CommandForm): Command {
   );
   for (const { option } of options) command.addOption(option);
   if (kind === 'change') {
-    const { preview, doubts } = operation;
-    if (preview) command.option('--dry-run', 'change nothing; show what would be changed');
-    if (form.asks ?? doubts) command.addOption(yesOption());
+    if (operation.preview) command.option('--dry-run', 'change nothing; show what would be changed');
+    if (form.asks) command.addOption(yesOption());
     command.addOption(asOption());
   }
   if (kind === 'list') addListOptions(command);
@@ -123,18 +122,9 @@ async function act(
     case 'read':
       return printOutcome(await withRedis(await readerOf(operation, argument, call, command)), json);
     case 'change': {
-      const { doubts, preview } = operation;
+      const { preview } = operation;
       const run = operation.prepare(call);
-      if (dryRun && preview) {
-        const outcome = await withRedis(async (session) => {
-          const doubt = await doubts?.(call)(session);
-          if (doubt !== undefined) printWarning(doubt);
-          return preview(call)(session);
-        });
-        return printOutcome(outcome, json);
-      }
-      const doubt = doubts && (await withRedis(doubts(call)));
-      if (doubt !== undefined) await confirm(`${printable(doubt)}. Do it all the same?`, yes);
+      if (dryRun && preview) return printOutcome(await withRedis(preview(call)), json);
       if (asks !== undefined && !yes) {
         const question = await withRedis(async (session) => asks(session, call.target));
         if (question !== undefined) await confirm(printable(question), undefined);

@@ -3,12 +3,12 @@ import { errorMessage } from '#runtime/error-message.ts';
 import { Command } from 'commander';
 import { stringify } from 'yaml';
 import { InvalidOperation } from '../../control/invalid-operation.ts';
-import { diffPlansFile, exportPlansFile, type PlansFileDiff } from '../../control/plans/plans-file-diff.ts';
+import { diffPlansFile, exportPlansFile } from '../../control/plans/plans-file-diff.ts';
 import { maxFileBytes, parsePlansFile, type PlansFile } from '../../control/plans/plans-file.ts';
-import { writeSettings } from '../../control/plans/settings.ts';
+import { writeSettings, type SettingChange } from '../../control/plans/settings.ts';
 import { wholeSettings } from '../../quota/default-settings.ts';
 import { asOption, jsonOption, type ChangeOptions, type JsonOption } from './options.ts';
-import { print, printJson, printWarning } from './output.ts';
+import { print, printJson } from './output.ts';
 import { withChanges, withRedis } from './redis-session.ts';
 import { formatChanges } from './setting-changes.ts';
 
@@ -36,10 +36,10 @@ export function plansDiffCommand(): Command {
     .addOption(jsonOption())
     .action(async (path: string, { json }: JsonOption) => {
       const file = await readPlansFile(path);
-      const diff = await withRedis((session) => diffPlansFile(session, file));
-      await printDiff(diff, '', json);
-      if (json) printJson(diffView(diff));
-      if (diff.changes.length > 0) process.exitCode = 1;
+      const changes = await withRedis((session) => diffPlansFile(session, file));
+      if (json) printJson({ changes: viewOf(changes) });
+      else await printChanges(changes, '');
+      if (changes.length > 0) process.exitCode = 1;
     });
 }
 
@@ -56,31 +56,28 @@ export function plansApplyCommand(): Command {
     .addOption(jsonOption())
     .action(async (path: string, { dryRun, as, json }: ApplyOptions) => {
       const file = await readPlansFile(path);
-      const diff = dryRun
+      const changes = dryRun
         ? await withRedis((session) => diffPlansFile(session, file))
         : await withChanges(as, async (session) => {
             const found = await diffPlansFile(session, file);
-            await writeSettings(session, found.changes);
+            await writeSettings(session, found);
             return found;
           });
-      await printDiff(diff, dryRun ? ', not applied' : ' applied', json);
-      if (json) printJson({ ...diffView(diff), applied: !dryRun && diff.changes.length > 0 });
+      if (json) printJson({ changes: viewOf(changes), applied: !dryRun && changes.length > 0 });
+      else await printChanges(changes, dryRun ? ', not applied' : ' applied');
     });
 }
 
 /** @param outcome what has become of the changes; empty to leave their number out */
-async function printDiff({ changes, warnings }: PlansFileDiff, outcome: string, json: true | undefined) {
-  if (warnings.length > 0) printWarning(warnings.join('; '));
-  if (json) return;
+async function printChanges(changes: readonly SettingChange[], outcome: string) {
   await print(formatChanges(changes));
   if (changes.length === 0) await print('no changes\n');
   else if (outcome !== '')
     await print(`${changes.length} ${changes.length === 1 ? 'change' : 'changes'}${outcome}\n`);
 }
 
-const diffView = ({ changes }: PlansFileDiff) => ({
-  changes: changes.map(({ name, before, after }) => ({ setting: name, before, after })),
-});
+const viewOf = (changes: readonly SettingChange[]) =>
+  changes.map(({ name, before, after }) => ({ setting: name, before, after }));
 
 /** @throws InvalidOperation if it can't be read, or is invalid */
 async function readPlansFile(path: string): Promise<PlansFile> {

@@ -1,7 +1,6 @@
-import { doubtInWords, knownIn, maxLimit, parseLimit, type PlanField } from '../../../limits/limits.ts';
-import { forAll, windows, type ByWindow, type WindowName } from '../../../limits/windows.ts';
-import { checkbox, field, type FieldOptions, type FormTexts } from '../../browser/elements/fields.ts';
-import { sentence } from '../../browser/format.ts';
+import { maxLimit, parseLimit, type PlanField } from '../../../limits/limits.ts';
+import { forAll, windows, type WindowName } from '../../../limits/windows.ts';
+import { field, type FieldOptions, type FormTexts } from '../../browser/elements/fields.ts';
 import { api } from './api.ts';
 import type { KeyPlan, Page } from './responses.ts';
 
@@ -11,12 +10,6 @@ export const fetchPlans = async () => (await api.get<Page<KeyPlan>>('/api/key-pl
 /** @returns null for an empty field, and for what is no limit, which a form does not send */
 export const formLimits = (form: FormTexts): Record<WindowName, number | null> =>
   forAll((name) => parseLimit(form(name)) ?? null);
-
-/** Asks whether unusual limits are meant. */
-export function meantBox(owner: string, limits: ByWindow<number | null>) {
-  const doubt = doubtInWords(owner, knownIn(limits));
-  return doubt && checkbox(`${sentence(doubt)} I mean that.`, 'confirmed', { required: true });
-}
 
 /** A field for the limit of each window. @param label before words such as "a minute" */
 export const limitFields = (

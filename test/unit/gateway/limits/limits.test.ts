@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { doubtInWords, parseLimit, windowOverShadow } from '../../../../gateway/limits/limits.ts';
+import { parseLimit, windowOverShadow } from '../../../../gateway/limits/limits.ts';
 import { currentTitle } from '../../../../gateway/limits/windows.ts';
 
 test.each([
@@ -28,14 +28,6 @@ test.each([
   undefined,
 ])('%j is not a valid limit', (text) => {
   expect(parseLimit(text)).toBeUndefined();
-});
-
-test('a longer window with fewer requests is doubted in words', () => {
-  expect(doubtInWords('the plan pro', { minute: 60, day: 1000 })).toBeUndefined();
-  expect(doubtInWords('the plan pro', { minute: 60, day: 10, month: 5 })).toBe(
-    'the day limit of the plan pro, 10, is less than its minute limit, 60, and ' +
-      'the month limit of the plan pro, 5, is less than its day limit, 10',
-  );
 });
 
 test('windows have titles', () => {

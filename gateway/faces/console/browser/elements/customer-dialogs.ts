@@ -6,7 +6,7 @@ import { choice, type FormTexts } from '../../../browser/elements/fields.ts';
 import type { PolledElement } from '../../../browser/elements/polled-element.ts';
 import { api } from '../api.ts';
 import { apiPath, keyTitle } from '../key.ts';
-import { fetchPlans, formLimits, limitFields, meantBox } from '../limit-fields.ts';
+import { fetchPlans, formLimits, limitFields } from '../limit-fields.ts';
 import type { Changed, CustomerDetail, KeyPlan } from '../responses.ts';
 import { offer } from './operation-dialog.ts';
 
@@ -35,8 +35,7 @@ function limitsForm(form: FormTexts, plans: readonly KeyPlan[], customer?: Custo
       They are those of all keys of the customer.
       ${needsOwn ? `Customers on ${plan.name} need a limit of their own.` : 'An empty limit is that of the plan.'}
       A change is in force from the next request on.
-    </p>
-    ${meantBox('the customer', limits)}`;
+    </p>`;
 }
 
 /** Asks for the plan and own limits of a customer. */

@@ -15,7 +15,7 @@ import { count, listTable } from '../../../browser/elements/table.ts';
 import { formatNumber } from '../../../browser/format.ts';
 import { api, url } from '../api.ts';
 import { keyLink } from '../key.ts';
-import { limitFields, meantBox } from '../limit-fields.ts';
+import { limitFields } from '../limit-fields.ts';
 import type { ChangedPlan, Plan, PlanPreview } from '../responses.ts';
 import { router } from '../router.ts';
 import { limitsText } from '../setting-text.ts';
@@ -40,8 +40,7 @@ function limitsForm(form: FormTexts, plan?: Plan) {
         : html`<div class="effect" aria-live="polite">
             <above-limits .plan=${plan.name} .limits=${JSON.stringify(knownIn(limits))}></above-limits>
           </div>`
-    }
-    ${meantBox('the plan', limits)}`;
+    }`;
 }
 
 /** Asks for the limits of a plan. @param plan undefined for a new one, which is made and shown */
@@ -55,7 +54,6 @@ export const askForPlanLimits = (page: PolledElement<unknown>, plan?: Plan) =>
       const change = api.patch<ChangedPlan>(url`/api/plans/${name}`, {
         ...typedLimits(form),
         create: plan === undefined,
-        confirmed: form('confirmed') !== '',
         expected: forPlanFields((field) => plan?.[field] ?? null),
       });
       await page.saved(
