@@ -63,21 +63,20 @@ export async function failureOf(response: Response) {
  * Calls an API. A call returns the body, which is what responses.ts says, and throws an ApiFailure.
  * @param base before all paths
  * @param headersOfChange headers of a request that is no GET
- * @param isRepeated whether a call that has failed is made again
+ * @param onFailure called with why a call has failed
  */
 export function createApi(
   base: string,
   headersOfChange: () => Record<string, string>,
-  isRepeated: (failure: ApiFailure, attempt: number) => Promise<boolean> | false = () => false,
+  onFailure: (failure: ApiFailure) => void = () => {},
 ) {
   async function call<T>(method: string, path: string, body?: unknown): Promise<T> {
-    for (let attempt = 1; ; attempt += 1) {
-      const headers = method === 'GET' ? {} : headersOfChange();
-      const response = await request(method, base + path, { body, headers });
-      if (response.ok) return response.json().catch(() => undefined);
-      const failure = await failureOf(response);
-      if (!(await isRepeated(failure, attempt))) throw failure;
-    }
+    const headers = method === 'GET' ? {} : headersOfChange();
+    const response = await request(method, base + path, { body, headers });
+    if (response.ok) return response.json().catch(() => undefined);
+    const failure = await failureOf(response);
+    onFailure(failure);
+    throw failure;
   }
   return {
     send: call,

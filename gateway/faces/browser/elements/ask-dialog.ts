@@ -34,8 +34,6 @@ class AskDialog extends ActingElement {
   message: (form: FormTexts) => unknown = () => nothing;
   /** Makes the change. @param initial what was in the fields when it was asked. @returns a secret to show, or else the dialog is closed */
   run: (form: FormTexts, initial: FormTexts) => Promise<Secret | void> = () => Promise.resolve();
-  /** Whether it closes only when it is done. */
-  isRequired = false;
   secret: Secret | undefined;
   form: FormTexts = () => '';
   initial = this.form;
@@ -57,7 +55,7 @@ class AskDialog extends ActingElement {
   /** Neither a secret may be lost, nor a change under way. Chromium closes with the second Escape whatever `cancel` says. */
   hold(event: Event) {
     const isClosing = !(event instanceof KeyboardEvent) || event.key === 'Escape';
-    if (isClosing && (this.busy || this.secret || this.isRequired)) event.preventDefault();
+    if (isClosing && (this.busy || this.secret)) event.preventDefault();
   }
 
   submit(event: SubmitEvent) {
@@ -107,13 +105,7 @@ class AskDialog extends ActingElement {
       }
       ${inlineFailure(this.failure)}
       <div class="actions">
-        ${
-          this.isRequired
-            ? nothing
-            : html`<button type="button" class="plain" ?disabled=${this.busy} @click=${this.close}>
-                Cancel
-              </button>`
-        }
+        <button type="button" class="plain" ?disabled=${this.busy} @click=${this.close}>Cancel</button>
         <button class=${this.danger ? 'danger' : 'primary'} ?disabled=${this.busy || !isReady}>
           ${this.busy ? 'Working…' : this.action}
         </button>
@@ -138,13 +130,9 @@ customElements.define('ask-dialog', AskDialog);
 
 export type Question = Pick<AskDialog, 'heading'> & Partial<AskDialog>;
 
-/**
- * Asks in a dialog before a change, or shows its secret. The dialog closes with the element.
- * @returns closes it
- */
-export function ask(host: LightElement | undefined, question: Question) {
+/** Asks in a dialog before a change, or shows its secret. The dialog closes with the element. */
+export function ask(host: LightElement, question: Question) {
   const dialog = Object.assign(new AskDialog(), question);
   document.body.append(dialog);
-  host?.whileConnected((signal) => signal.addEventListener('abort', () => dialog.close()));
-  return () => dialog.close();
+  host.whileConnected((signal) => signal.addEventListener('abort', () => dialog.close()));
 }

@@ -4,15 +4,11 @@ import { session } from './session.ts';
 
 export { url } from '../../browser/url.ts';
 
-/** The operators' API. If the session has ended, the person signs in again without leaving the page, and the call is repeated. */
+/** The operators' API. If the session has ended, or another tab has begun one, the page begins anew. */
 export const api = createApi(
   '',
   () => ({ 'X-CSRF-Token': session.csrfToken, ...changeReason.headers() }),
-  async ({ code }, attempt) => {
-    if (code === 'no_session') await session.askToSignIn();
-    // A session that another tab has begun has another token.
-    else if (code === 'invalid_csrf_token' && attempt === 1) await session.load();
-    else return false;
-    return true;
+  ({ code }) => {
+    if (code === 'no_session' || code === 'invalid_csrf_token') location.reload();
   },
 );

@@ -1,7 +1,13 @@
 import { html, nothing } from 'lit';
 import { LightElement } from '../../../browser/elements/light-element.ts';
 import { menu } from '../../../browser/elements/menu.ts';
-import { failureText, loadFailure, loading, notify } from '../../../browser/elements/notice.ts';
+import {
+  failureText,
+  inlineFailure,
+  loadFailure,
+  loading,
+  notify,
+} from '../../../browser/elements/notice.ts';
 import { pageHeader, tab } from '../../../browser/elements/page-header.ts';
 import { formatTime } from '../../../browser/format.ts';
 import { productName, takeLinkCode } from '../../../browser/page-facts.ts';
@@ -73,9 +79,8 @@ class ConsoleApp extends LightElement {
         if (code !== undefined) notify(refusal ? failureText(refusal) : 'You are signed in with the link.');
         return;
       }
-      this.page = nothing;
       document.title = `Sign in – ${productName}`;
-      void session.askToSignIn(refusal);
+      this.page = signInPage(refusal);
     } catch (error) {
       this.failure = error;
     }
@@ -136,6 +141,15 @@ class ConsoleApp extends LightElement {
     `;
   }
 }
+
+/** Says how to get a link. @param refusal why one was refused */
+const signInPage = (refusal: unknown) =>
+  html`<h1>Sign in</h1>
+    ${inlineFailure(refusal)}
+    <p>Open a link that works once, within five minutes. Get one where the gateway is installed:</p>
+    <pre tabindex="0"><code>npm run --silent ops -- console</code></pre>
+    <p class="quiet">In a container: <code>node gateway/faces/command/main.ts console</code></p>
+    <p class="quiet">A session lasts twelve hours. It ends earlier if Redis loses its data.</p>`;
 
 /** Who is signed in, until when, and the way out. */
 function sessionMenu() {
