@@ -71,7 +71,6 @@ const start: Start<GatewayConfig> = async ({ config, log, writer, cleanup, shutd
     ...instanceConfig,
     api: config.api,
     publicOrigin: () => publicOrigin({ ...config, ...listening }),
-    service,
     log,
     now: () => Date.now(),
   });

@@ -135,7 +135,6 @@ export function createInstance(dependencies: InstanceDependencies): Service {
       return port;
     },
     health,
-    statuses: async () => [await readStatus()],
     metrics: () => metrics.registry.metrics(),
     drain: (shutdown) => drain.drain(shutdown),
     async close() {

@@ -8,11 +8,7 @@ import type { Health, Service } from '../control/status/service.ts';
 import { choosePort, publicEndpoint } from '../platform/config/endpoints.ts';
 import type { InstanceConfig } from '../platform/config/instance-config.ts';
 import type { Metrics } from '../platform/observability/metrics.ts';
-import {
-  statusKeptMs,
-  type GatewayIdentity,
-  type ProcessStatus,
-} from '../platform/redis/process-statuses.ts';
+import { statusKeptMs, type GatewayIdentity } from '../platform/redis/process-statuses.ts';
 import {
   addCounts,
   mergeHealth,
@@ -53,7 +49,6 @@ interface WorkerState {
   readonly ready: PromiseWithResolvers<boolean>;
   silentTicks: number;
   health: Health | undefined;
-  statuses: ProcessStatus[];
   metrics: MetricsSnapshot;
   /** Called when a metrics snapshot arrives. */
   onMetrics: (() => void)[];
@@ -137,7 +132,6 @@ export function createPrimary(dependencies: PrimaryDependencies): Primary {
       ready: Promise.withResolvers(),
       silentTicks: 0,
       health: undefined,
-      statuses: [],
       metrics: [],
       onMetrics: [],
       failure: undefined,
@@ -173,7 +167,6 @@ export function createPrimary(dependencies: PrimaryDependencies): Primary {
         break;
       case 'alive':
         state.health = message.health;
-        state.statuses = message.statuses;
         break;
       case 'metrics':
         state.metrics = message.metrics;
@@ -281,7 +274,6 @@ export function createPrimary(dependencies: PrimaryDependencies): Primary {
       const healths = stayingWorkers().flatMap(({ health }) => health ?? []);
       return { status, ...mergeHealth(healths), workers: { ready, wanted: config.workers } };
     },
-    statuses: async () => Array.from(workers.values(), ({ statuses }) => statuses).flat(),
     async metrics() {
       await Promise.all(listeningWorkers().map(refreshMetrics));
       const own = await metrics.registry.getMetricsAsJSON();

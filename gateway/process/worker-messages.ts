@@ -1,7 +1,7 @@
 import { Registry } from '@prometheus-io/client';
 import type { Health } from '../control/status/service.ts';
 import type { InstanceConfig } from '../platform/config/instance-config.ts';
-import type { GatewayIdentity, ProcessStatus } from '../platform/redis/process-statuses.ts';
+import type { GatewayIdentity } from '../platform/redis/process-statuses.ts';
 import type { TargetState } from '../upstream/upstreams.ts';
 
 /** Messages of the primary to a worker. */
@@ -20,7 +20,7 @@ export type FromWorker =
   /** Why the worker can't start. It exits after that. */
   | { type: 'failed'; reason: string }
   /** Sent every second: a worker without it hangs. */
-  | { type: 'alive'; health: Health; statuses: ProcessStatus[] }
+  | { type: 'alive'; health: Health }
   | { type: 'metrics'; metrics: MetricsSnapshot };
 
 /** Best first. */

@@ -52,8 +52,7 @@ async function start({ config, gateway, privateKeyPem }: StartMessage): Promise<
     tracing: await startTracing(config.tracing, log),
   });
   const port = await service.listen();
-  const reportHealth = async () =>
-    send({ type: 'alive', health: service.health(), statuses: await service.statuses() });
+  const reportHealth = () => send({ type: 'alive', health: service.health() });
   void reportHealth();
   setInterval(() => void reportHealth(), aliveMs);
   await send({ type: 'listening', port });

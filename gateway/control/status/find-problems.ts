@@ -1,17 +1,15 @@
-import type { z } from 'zod';
 import { settingPage } from '../plans/settings.ts';
 import type { FleetMeasures } from './fleet-measures.ts';
 import { gatewayName, type FleetGateway, type FleetStatus } from './fleet-status.ts';
 import { runbook, severities, type Problem } from './problem.ts';
-import type { redisStateSchema } from './redis-status.ts';
+import type { RedisServerStatus } from './redis-status.ts';
 import type { UpstreamState } from './upstream-states.ts';
 
 /** What problems are found in, as of one moment. */
 export interface Facts {
-  redis: z.infer<typeof redisStateSchema>;
+  redis: readonly RedisServerStatus[];
   /** Whether the gateway has started Redis itself. */
   redisIsPrivate: boolean;
-  /** This gateway alone, while Redis is unavailable. */
   fleet: FleetStatus;
   upstreams: readonly UpstreamState[];
   recent: FleetMeasures;
@@ -74,12 +72,6 @@ function rule(severity: Problem['severity'], id: string, title: string, { find, 
 
 /** One list, for the overview and `ops status` alike. */
 const rules = [
-  rule('critical', 'redis-unavailable', 'Redis is unavailable', {
-    find: ({ redis }) =>
-      !redis.available && `This gateway has had no reply since ${redis.since}. ${withoutRedis.effect}`,
-    advice: withoutRedis.advice,
-    link: withoutRedis.link,
-  }),
   rule('critical', 'redis-read-only', 'Redis is read only', {
     find: (facts) =>
       ofServers(facts, ({ role }) => role === 'slave' && `is a replica. ${withoutRedis.effect}`),
@@ -145,17 +137,12 @@ const rules = [
     link: runbook('GatewayWithoutRedis'),
   }),
   rule('critical', 'no-gateway', 'No gateway is running', {
-    find: ({ redis, fleet: { gateways } }) =>
-      redis.available && !gateways.some(isSeen) && 'No gateway announces itself on this Redis.',
+    find: ({ fleet: { gateways } }) => !gateways.some(isSeen) && 'No gateway announces itself on this Redis.',
     advice: 'Start one, or check that REDIS_URL is the Redis of the gateways.',
     link: runbook('GatewayMissing'),
   }),
   rule('warning', 'gateway-not-seen', 'A gateway is not seen', {
-    find: ({ redis, fleet }) =>
-      fleet.gateways
-        // Without Redis nobody sees another gateway.
-        .filter((gateway) => redis.available || isSeen(gateway))
-        .flatMap((gateway) => findMissing(gateway, fleet.atMs)),
+    find: ({ fleet: { gateways, atMs } }) => gateways.flatMap((gateway) => findMissing(gateway, atMs)),
     advice:
       'Ask for /readyz on its admin port. Its supervisor and its log say why it ended, hangs, or cannot start workers.',
     link: runbook('GatewayDown'),
@@ -253,20 +240,17 @@ export function findProblems(facts: Facts): Problem[] {
     .toSorted((one, other) => severities.indexOf(one.severity) - severities.indexOf(other.severity));
 }
 
-type RedisServer = Extract<Facts['redis'], { available: true }>['servers'][number];
-
 /** @param describe what is wrong with a server, in a sentence that begins with its address */
-function ofServers({ redis }: Facts, describe: (server: RedisServer) => string | false): Finding[] {
-  return (redis.available ? redis.servers : []).flatMap((server) => {
+function ofServers({ redis }: Facts, describe: (server: RedisServerStatus) => string | false): Finding[] {
+  return redis.flatMap((server) => {
     const text = describe(server);
     return text === false ? [] : { of: server.address, detail: `${server.address} ${text}` };
   });
 }
 
 /** One stall of Redis is one problem, however many gateways and processes it hit. */
-function findStalls({ redis, fleet: { gateways, atMs } }: Facts): Finding[] {
-  // What others do is unknown without Redis.
-  const stalls = (redis.available ? gateways : []).flatMap((gateway) =>
+function findStalls({ fleet: { gateways, atMs } }: Facts): Finding[] {
+  const stalls = gateways.flatMap((gateway) =>
     liveProcesses([gateway])
       .flatMap(({ localMode }) => localMode ?? [])
       .filter(({ to }) => to === null || atMs - Date.parse(to) < recentMs)
@@ -340,8 +324,8 @@ function describeInvalid(setting: Facts['fleet']['invalidSettings'][number]): Fi
   };
 }
 
-const isEmptied = ({ redis, fleet }: Facts) =>
-  redis.available && liveProcesses(fleet.gateways).some(({ redisEmptied }) => redisEmptied);
+const isEmptied = ({ fleet }: Facts) =>
+  liveProcesses(fleet.gateways).some(({ redisEmptied }) => redisEmptied);
 const isSeen = ({ state }: { state: string }) => state !== 'not_seen';
 const liveProcesses = (gateways: readonly FleetGateway[]) =>
   gateways.flatMap(({ processes }) => processes).filter(isSeen);

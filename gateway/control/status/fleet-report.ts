@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import type { ReadingSession } from '../session.ts';
-import { findProblems, type Facts } from './find-problems.ts';
+import { findProblems } from './find-problems.ts';
 import { combineMeasures, measuresSchema } from './fleet-measures.ts';
 import { gatewaySchema, readFleetStatus } from './fleet-status.ts';
 import { problemSchema, severities, type Problem } from './problem.ts';
-import { readRedisStatus, redisStateSchema } from './redis-status.ts';
+import { readRedisStatus, redisServerSchema } from './redis-status.ts';
 import { combineUpstreams, upstreamStateSchema } from './upstream-states.ts';
 
 const time = z.iso.datetime();
@@ -15,7 +15,7 @@ export const fleetReportSchema = z
     at: time,
     summary: z.string().describe('The state in a sentence'),
     problems: z.array(problemSchema).describe('What is wrong, most severe first'),
-    redis: redisStateSchema.describe('While it is not available, only this gateway is known'),
+    redis: z.array(redisServerSchema).describe('Its servers that accept writes'),
     activeBans: z.int(),
     gateways: z.array(gatewaySchema),
     upstreams: z.array(upstreamStateSchema),
@@ -30,19 +30,15 @@ export async function readFleetReport(
   session: ReadingSession,
   redisIsPrivate: boolean,
 ): Promise<FleetReport> {
-  const [fleet, servers] = await Promise.all([readFleetStatus(session), readRedisStatus(session.redis)]);
-  return describeFleet({ redis: { available: true, servers }, redisIsPrivate, fleet });
-}
-
-export function describeFleet(known: Pick<Facts, 'redis' | 'redisIsPrivate' | 'fleet'>): FleetReport {
-  const { atMs, gateways, activeBans } = known.fleet;
+  const [fleet, redis] = await Promise.all([readFleetStatus(session), readRedisStatus(session.redis)]);
+  const { atMs, gateways, activeBans } = fleet;
   const [upstreams, recent] = [combineUpstreams(gateways), combineMeasures(gateways)];
-  const problems = findProblems({ ...known, upstreams, recent });
+  const problems = findProblems({ redis, redisIsPrivate, fleet, upstreams, recent });
   return {
     at: new Date(atMs).toISOString(),
     summary: summarizeProblems(problems),
     problems,
-    redis: known.redis,
+    redis,
     activeBans,
     gateways: gateways.map((gateway) => gatewaySchema.parse(gateway)),
     upstreams,

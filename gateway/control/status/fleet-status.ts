@@ -113,7 +113,7 @@ export async function readFleetStatus({ redis, now }: ReadingSession): Promise<F
  * Gateways by name, the ones that were not seen last. One that was started again takes the place of the one before, and of
  * several that crashed the newest counts.
  */
-export function groupByGateway(statuses: readonly PublishedStatus[], atMs: number): FleetGateway[] {
+function groupByGateway(statuses: readonly PublishedStatus[], atMs: number): FleetGateway[] {
   const byId = Map.groupBy(statuses, ({ gateway }) => gateway.id);
   const gateways = Array.from(byId.values(), (ofGateway) => describeGateway(ofGateway, atMs));
   const isLive = ({ state }: FleetGateway) => state !== 'not_seen';

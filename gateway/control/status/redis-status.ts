@@ -6,7 +6,7 @@ import { infoField, infoNumber, parseMemory } from '../../platform/redis/redis-m
 const countOrNull = z.int().nullable();
 
 /** One Redis server that accepts writes. Some managed ones and stand-ins tell little. */
-const redisServerSchema = z
+export const redisServerSchema = z
   .object({
     address: z.string().describe('Host and port'),
     version: z.string().nullable(),
@@ -25,11 +25,6 @@ const redisServerSchema = z
   .meta({ id: 'RedisServer', description: 'What the server does not tell is null.' });
 
 export type RedisServerStatus = z.infer<typeof redisServerSchema>;
-
-export const redisStateSchema = z.discriminatedUnion('available', [
-  z.object({ available: z.literal(true), servers: z.array(redisServerSchema) }),
-  z.object({ available: z.literal(false), since: z.iso.datetime() }),
-]);
 
 /** A single one can be delayed by this process itself. */
 const pings = 3;

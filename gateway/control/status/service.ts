@@ -1,5 +1,4 @@
 import type { Shutdown } from '#runtime/lifecycle.ts';
-import type { ProcessStatus } from '../../platform/redis/process-statuses.ts';
 import type { TargetState } from '../../upstream/upstreams.ts';
 
 /** What serves requests: this process, or the workers that it has started. */
@@ -12,8 +11,6 @@ export interface Service {
   listen(): Promise<number>;
   /** State as last known. */
   health(): Health;
-  /** What each process that serves requests says of itself, also while Redis is unavailable. */
-  statuses(): Promise<ProcessStatus[]>;
   /** Metrics in Prometheus' text format. */
   metrics(): Promise<string>;
   /** Lets requests in flight finish, as `createDrain` of the runtime does. */

@@ -27,7 +27,10 @@ const catalogue = {
   invalid_operation: [422, 'This cannot be done.'],
   idempotency_key_reused: [422, 'This Idempotency-Key was used before, for another request.'],
   too_many_requests: [429, 'Too many attempts. Retry after the time given in the Retry-After header.'],
-  service_unavailable: [503, 'Redis is unavailable, so nothing can be read or changed at the moment.'],
+  service_unavailable: [
+    503,
+    'Redis is unavailable, so nothing can be read or changed at the moment. Gateways limit known API keys on their own: see GatewayWithoutRedis in gateway/RUNBOOK.md.',
+  ],
   internal_error: [500, 'Something went wrong inside the gateway. Its log says what.'],
 } as const satisfies Record<string, readonly [status: number, message: string]>;
 

@@ -33,14 +33,9 @@ export function createConsoleSignIn(
     idOf: ({ name }) => name,
     describeConflict: (signedIn, { name }) =>
       `This browser is signed in as ${signedIn.name}, and the link is for ${name}.`,
-    async begin(code, replaced) {
-      const begun = await read((session) => redeemConsoleCode(session, code, replaced));
-      for (const { token } of replaced) access.forget(token);
-      return begun;
-    },
-    async end(req, { session, token }) {
+    begin: (code, replaced) => read((session) => redeemConsoleCode(session, code, replaced)),
+    async end(req, { session }) {
       await change(req, (redis) => createConsoleSessions(redis).end(session.id));
-      access.forget(token);
     },
     view: ({ name, role, expiresAt }) => ({ name, role, expiresAt, version }),
     refuse: access.refuseSecret,

@@ -26,7 +26,6 @@ export function statusCommand(): Command {
 
 async function printReport(report: FleetReport): Promise<void> {
   const { summary, problems, gateways, upstreams, redis, recent, activeBans } = report;
-  const servers = redis.available ? redis.servers : [];
   await print(`${summary}\n\n${problems.map(problemText).join('')}`);
   printTable(
     ['GATEWAY', 'STATE', 'VERSION', 'WORKERS', 'STARTED', 'WITHOUT REDIS'],
@@ -47,7 +46,7 @@ async function printReport(report: FleetReport): Promise<void> {
   await print('\n');
   printTable(
     ['REDIS', 'VERSION', 'MEMORY', 'APPEND-ONLY FILE', 'REPLICAS', 'PING MS'],
-    servers.map(({ address, version, memory, appendOnly, connectedReplicas, latencyMs }) => [
+    redis.map(({ address, version, memory, appendOnly, connectedReplicas, latencyMs }) => [
       address,
       version,
       memory === null ? null : `${Math.round((100 * memory.usedBytes) / memory.limitBytes)} %`,

@@ -9,6 +9,8 @@ interface ConsoleDependencies
     Omit<ConsoleAccessDependencies, 'read'>,
     Omit<OperatorsApiDependencies, 'redis' | 'access' | 'logUnexpected'> {
   redisUrl: string;
+  /** Unix milliseconds. */
+  now: () => number;
   /** What the pages say of the API. */
   api: PageSettings;
 }
@@ -31,9 +33,6 @@ export function createConsole(dependencies: ConsoleDependencies): Console {
     api: operatorsApi({ ...dependencies, redis, access, logUnexpected }),
     pages: consolePages(pageSettings),
     logUnexpected,
-    close() {
-      access.close();
-      redis.close();
-    },
+    close: redis.close,
   };
 }

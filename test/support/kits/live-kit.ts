@@ -17,6 +17,7 @@ export async function signIn(
 
 /** The live state of all gateways, as the console of one of them shows it. */
 export interface LiveConsole {
+  api: ConsoleApi;
   read(): Promise<LiveState>;
   /** Waits until a state passes the check. */
   until(check: (state: LiveState) => void, timeoutMs?: number): Promise<void>;
@@ -30,6 +31,7 @@ export async function openLive(redis: RedisClient, gateway: Pick<Service, 'admin
     return body as LiveState;
   }
   return {
+    api,
     read,
     async until(check, timeout = 15_000) {
       await expect

@@ -2,20 +2,19 @@ import { Router, type Request, type RequestHandler } from 'express';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import { findApiToken } from '../../../control/access/api-tokens.ts';
-import type { ConsoleSession } from '../../../control/access/console-sessions.ts';
+import { createConsoleSessions, type ConsoleSession } from '../../../control/access/console-sessions.ts';
 import { addressGroup, createIsProxy, findClientAddress } from '../../../platform/http/addresses.ts';
 import { ApiError } from '../api-error.ts';
 import type { RouteApi } from '../route.ts';
 import { isReading, setCaller } from './caller.ts';
 import { createMinuteLimit } from './minute-limit.ts';
 import { createPageAccess, requireJsonBody, type PageAccess } from './page-access.ts';
-import { createSessionVerifier, type SessionVerifier } from './verify-session.ts';
 
 /** Decides who may use the API of the console. */
-export interface ConsoleAccess
-  extends
-    Pick<PageAccess<ConsoleSession>, 'cookie' | 'open' | 'findSessions' | 'sessionOf'>,
-    Pick<SessionVerifier, 'forget' | 'close'> {
+export interface ConsoleAccess extends Pick<
+  PageAccess<ConsoleSession>,
+  'cookie' | 'open' | 'findSessions' | 'sessionOf'
+> {
   /** Refuses a request with a wrong code or token. @throws ApiError the given one, or too_many_requests */
   refuseSecret(req: Request, code: 'invalid_code' | 'invalid_token'): Promise<never>;
   /** Leaves a trace of a refusal that is about access; does nothing for any other. */
@@ -30,8 +29,6 @@ export interface ConsoleAccessDependencies extends Pick<RouteApi, 'read'> {
   /** The setting TRUST_PROXY. */
   trustProxy: readonly string[];
   log: Logger;
-  /** Unix milliseconds. */
-  now: () => number;
 }
 
 /**
@@ -42,7 +39,6 @@ const maxWrongSecrets = 10;
 
 export function createConsoleAccess(dependencies: ConsoleAccessDependencies): ConsoleAccess {
   const { read, adminUrl, trustProxy, log } = dependencies;
-  const verifier = createSessionVerifier(dependencies);
   const isProxy = createIsProxy(trustProxy);
   const clientAddress = (req: Request) => addressGroup(findClientAddress(req, isProxy));
   const chargeWrongSecret = createMinuteLimit(maxWrongSecrets, 'Too many wrong codes or tokens');
@@ -53,7 +49,8 @@ export function createConsoleAccess(dependencies: ConsoleAccessDependencies): Co
     // If ADMIN_URL is https, a page at any other address, also at the same host without TLS, is another one.
     originsOf: (req) => [adminUrl?.startsWith('https:') ? undefined : directOrigin(req), adminUrl],
     advice: 'Behind a proxy that ends TLS, set ADMIN_URL.',
-    find: (token, req) => verifier.verify(token, isReading(req) ? 'read' : 'change'),
+    // In Redis at each request, so that one that was ended is over at once.
+    find: (token) => read((session) => createConsoleSessions(session).find(token)),
     callerOf: ({ session, token }) => ({ who: session.name, secret: token, session }),
     refuse: () => Promise.reject(new ApiError('no_session')),
   });
@@ -68,7 +65,6 @@ export function createConsoleAccess(dependencies: ConsoleAccessDependencies): Co
   const logged = new LRUCache<string, true>({ max: maxTraced, ttl: traceEveryMs });
   return {
     ...page,
-    ...verifier,
     refuseSecret,
     traceRefusal(req, { code, status }) {
       if (!accessStatuses.has(status)) return;

@@ -48,7 +48,7 @@ interface PageAccessOptions<Session> {
   originsOf: (req: Request) => readonly (string | undefined)[];
   /** For an operator whose own page is refused. */
   advice: string;
-  find: (token: string, req: Request) => Promise<Session | undefined>;
+  find: (token: string) => Promise<Session | undefined>;
   callerOf: (signedIn: SignedIn<Session>) => Caller;
   /** Refuses a request without a session. */
   refuse: (req: Request) => Promise<never>;
@@ -62,7 +62,7 @@ export function createPageAccess<Session>(options: PageAccessOptions<Session>): 
   /** A cookie that is no session's, no matter who has set it, hides no other. */
   async function findSessions(req: Request): Promise<SignedIn<Session>[]> {
     const outcomes = await Promise.allSettled(
-      cookie.read(req).map(async (token) => ({ token, session: await find(token, req) })),
+      cookie.read(req).map(async (token) => ({ token, session: await find(token) })),
     );
     const found = outcomes
       .filter((outcome) => outcome.status === 'fulfilled')

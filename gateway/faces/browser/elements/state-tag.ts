@@ -10,7 +10,7 @@ const texts: Record<string, string> = {
 
 /** States that are not normal, by their tones. */
 const cautions = /^(?:expired|starting|draining|incomplete|not_ready)$/;
-const bads = /^(?:suspended|banned|revoked|not_seen|down|unavailable|failing|disabled)$/;
+const bads = /^(?:suspended|banned|revoked|not_seen|down|failing|disabled)$/;
 
 export const stateText = (state: string) => texts[state] ?? state;
 

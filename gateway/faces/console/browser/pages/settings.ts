@@ -10,7 +10,6 @@ import {
   formatNumber,
   formatRelative,
   formatShare,
-  formatTime,
 } from '../../../browser/format.ts';
 import { api } from '../api.ts';
 import { factList } from '../elements/fact-list.ts';
@@ -94,10 +93,7 @@ const upstreamTable = ({ upstreams }: LiveState) =>
   ]);
 
 function redisFacts({ redis }: LiveState) {
-  if (!redis.available) {
-    return html`<p>${stateTag('unavailable')} since ${formatTime(redis.since)}</p>`;
-  }
-  return redis.servers.map((server) =>
+  return redis.map((server) =>
     factList([
       ['Server', told(server.address)],
       ['Version', told(server.version)],

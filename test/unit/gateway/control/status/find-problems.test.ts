@@ -95,7 +95,7 @@ const facts = ({
   fleet = {},
   ...changes
 }: Partial<Omit<Facts, 'fleet'>> & { fleet?: Partial<Facts['fleet']> } = {}): Facts => ({
-  redis: { available: true, servers: [redisServer()] },
+  redis: [redisServer()],
   redisIsPrivate: false,
   upstreams: [upstream('http://pets:3001', 'pets-service', { ready: 1 })],
   recent: recent(),
@@ -113,7 +113,7 @@ const facts = ({
 const found = (given: Parameters<typeof facts>[0]) => findProblems(facts(given));
 const withGateway = (changes: Partial<FleetGateway>) => ({ fleet: { gateways: [gateway(changes)] } });
 const withServer = (changes: Partial<RedisServerStatus>) => ({
-  redis: { available: true as const, servers: [redisServer(changes)] },
+  redis: [redisServer(changes)],
 });
 
 test('a fleet in which all is well has no problems', () => {
@@ -191,7 +191,6 @@ type Given = Parameters<typeof facts>[0];
 /** One of each kind: title, what its detail says, and facts. */
 const kinds: Record<Problem['severity'], [title: string, says: string, given: Given][]> = {
   critical: [
-    ['Redis is unavailable', ago(5), { redis: { available: false, since: ago(5) } }],
     // Its settings are gone, too.
     ['Redis came back empty', 'gw:set-up', { fleet: { gateways: emptied, invalidSettings: [invalidPro] } }],
     ['Redis has evicted keys', '7 keys', withServer({ evictedKeys: 7 })],
@@ -310,13 +309,5 @@ describe('no problem is', () => {
     ['a slow request among few', { recent: recent({ requests: 5, latencyMs: { p50: 1, p99: 900 } }) }],
   ] satisfies [string, Parameters<typeof facts>[0]][])('%s', (_, given) => {
     expect(found(given)).toEqual([]);
-  });
-
-  test('a gateway that others cannot see while Redis is unavailable', () => {
-    const problems = found({
-      redis: { available: false, since: ago(20) },
-      fleet: { gateways: [gateway({ state: 'not_seen', processes: [] })] },
-    });
-    expect(problems.map(({ id }) => id)).toEqual(['redis-unavailable']);
   });
 });
