@@ -5,8 +5,12 @@ export interface FormField {
   /** What is in parentheses at its end is less important. */
   label: string;
   placeholder?: string;
+  /** What the field means, below it. */
+  hint?: string;
   /** Of a text, if it is not any. */
   kind?: 'time' | 'url';
+  /** Of a number, if it is not whole. */
+  step?: string;
   /** Values and their texts; of a list, each of them can be chosen. */
   choices?: readonly (readonly [value: string | number, text: string])[];
   /** Which is chosen at first; else the first one. */
@@ -41,6 +45,8 @@ export interface Question {
   typed?: true;
   /** Fields of the input that are asked for. Of a change of fields, only those are sent that differ from the target's. */
   fields?: Readonly<Record<string, FormField>>;
+  /** Whether all of them are sent. */
+  whole?: true;
   /** Input that is not asked for. */
   gives?: Readonly<Record<string, unknown>>;
   /** What it did; nothing is said if it has made a secret. */

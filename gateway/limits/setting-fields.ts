@@ -98,6 +98,13 @@ export const banPolicyFields = {
   },
 } as const satisfies Record<string, NumberField>;
 
+/** Each number of the policy, as operators name it. */
+export const policyFields: Readonly<Record<string, NumberField>> = {
+  ...banPolicyFields,
+  anonymousMinute: anonymousField,
+  retentionDays: retentionField,
+};
+
 export type BanPolicyField = keyof typeof banPolicyFields;
 
 /** Makes an object with a value for each number of the ban policy. */

@@ -14,21 +14,33 @@ describe('the page of settings', { tags: ['chromium'], timeout: 120_000 }, () =>
   const lastEntry = async (action: string) => (await readAudit(started.kit.redis, 1, { action }))[0];
   const policy = () => started.kit.redis.hgetall(redisKeys.banPolicy);
 
-  test('a ban policy says what it does while it is typed, is saved, and is in force', async () => {
+  test('the policy is shown, changed and in force', async () => {
     const { page } = await started.open('/console/bans', { name: 'Grace' });
-    const form = page.getByRole('dialog');
-    await page.locator('policy-settings').first().getByText('free 60, pro 300, business 1,000').waitFor();
+    const shown = page.locator('policy-settings');
+    await shown.getByText('on all gateways').waitFor();
+    expect(await shown.innerText()).toMatch(/First ban, seconds\s+60\s/);
     await expectAccessible(page, 'settings');
-    await page.locator('policy-settings').first().getByRole('button', { name: 'Change…' }).click();
-    await form.getByText('free 60, pro 300, business 1,000').waitFor();
-    await expectAccessible(page, 'settings-policy');
+    await shown.getByRole('button', { name: 'Change…' }).click();
+    const form = page.getByRole('dialog');
     await form.getByLabel('Refusals before a ban').fill('2');
-    await form.getByLabel('Refusals by limit').fill('0');
+    await form.getByLabel('Refusals by limit').fill('0.001');
     await form.getByLabel('Grace').fill('0');
-    await form.getByText('free 2, pro 2, business 2').waitFor();
+    await form.getByLabel('Limit of each address').fill('7');
+    await form.getByLabel('Kept for').fill('30');
+    await expectAccessible(page, 'settings-policy');
     expect(await policy()).toEqual(textFields(defaultBanPolicy));
     await form.getByRole('button', { name: 'Save' }).click();
-    await expect.poll(async () => (await policy())['strikes']).toBe('2');
+    await expect
+      .poll(policy)
+      .toEqual({
+        ...textFields(defaultBanPolicy),
+        strikes: '2',
+        strikesPerLimit: '0.001',
+        graceSeconds: '0',
+      });
+    const { redis } = started.kit;
+    await expect.poll(() => redis.hgetall(redisKeys.plan('anonymous'))).toEqual({ minute: '7' });
+    await expect.poll(() => redis.hgetall(redisKeys.usagePolicy)).toEqual({ retentionDays: '30' });
     expect(await lastEntry('policy')).toMatchObject({ who: 'Grace', action: 'policy.set' });
     const { key } = await started.kit.issue({ minute: 1, day: 10 });
     const request = async () => (await send(`${started.kit.gateway.url}/v1/pets`, { key })).json;

@@ -1,12 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { describeIssues } from '#runtime/error-message.ts';
 import { z } from 'zod';
-import {
-  anonymousField,
-  banPolicyFields,
-  describeValues,
-  retentionField,
-} from '../../limits/setting-fields.ts';
+import { describeValues, policyFields, retentionField } from '../../limits/setting-fields.ts';
 import { textFields } from '../../platform/redis/enforced-settings.ts';
 import type { Fields, Setting } from '../../platform/redis/settings.ts';
 import { wholeSettings } from '../../quota/default-settings.ts';
@@ -16,6 +11,7 @@ import { unchangedFields } from '../audit/audit-log.ts';
 import { InvalidOperation } from '../invalid-operation.ts';
 import { change, read } from '../operation.ts';
 import { expectUnchanged } from '../overtaken-change.ts';
+import type { FormField } from '../question.ts';
 import type { Session } from '../session.ts';
 import { readEnforcedValues } from './enforced-values.ts';
 import { changeSettings, diffSettings, readStored, type StoredSettings } from './settings.ts';
@@ -38,10 +34,14 @@ const defaults: z.infer<typeof allValues> = {
   ...usageSetting.defaults,
 };
 
-const boundsSchema = z.object({ min: z.number(), max: z.number() }).meta({ id: 'Bounds' });
-const bounds = z
-  .record(z.string(), boundsSchema)
-  .parse({ ...banPolicyFields, anonymousMinute: anonymousField, retentionDays: retentionField });
+const forms = Object.fromEntries(
+  Object.entries(policyFields).map(
+    ([name, { label, meaning, default: usual, decimals }]): [string, FormField] => [
+      name,
+      { label, hint: `${meaning}; ${usual} by default`, ...(decimals && { step: '0.001' }) },
+    ],
+  ),
+);
 
 const policyStateSchema = z.object({
   stored: someValues.describe('Lacks those of a setting that is missing or invalid'),
@@ -53,7 +53,6 @@ const policyStateSchema = z.object({
     .array(z.object({ value: someValues, gateways: z.int() }))
     .describe('What other gateways enforce: each different value once'),
   defaults: allValues,
-  bounds: z.record(z.string(), boundsSchema),
 });
 
 export type PolicyState = z.infer<typeof policyStateSchema>;
@@ -149,7 +148,7 @@ export const policyOperations = [
       ],
     },
     summary: 'The ban policy, the limit of an address, and for how many days use is kept',
-    responds: 'The values, their defaults and bounds, and what gateways enforce',
+    responds: 'The values, their defaults, and what gateways enforce',
     result: policyStateSchema,
     async run(session, { context }) {
       const [enforced, stored] = await Promise.all([
@@ -172,7 +171,6 @@ export const policyOperations = [
         gateways: inForce.find(isStored)?.gateways ?? 0,
         enforced: inForce.filter((other) => !isStored(other)),
         defaults,
-        bounds,
       };
     },
   }),
@@ -182,6 +180,14 @@ export const policyOperations = [
     audits: {
       'policy.set': 'changed the ban policy:',
       'usage.retention': 'changed the retention of use:',
+    },
+    asks: {
+      offer: 'Change…',
+      heading: 'Policy',
+      action: 'Save',
+      fields: { enabled: { label: 'Ban keys that go on after 429' }, ...forms },
+      whole: true,
+      done: 'The policy is changed, in force within a second.',
     },
     command: {
       usage: 'policy set',

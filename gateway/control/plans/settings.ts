@@ -154,7 +154,6 @@ function entryOf({ action, target, plan, before, after }: SettingChange): Change
 
 /** @returns the page of the console on which a setting is changed; undefined for a Redis key that is no setting */
 export function settingPage(key: string): { page: string; text: string } | undefined {
-  if (key === usageSetting.key) return { page: '/console/settings', text: 'System' };
   if (wholeSettings.some((setting) => setting.key === key))
     return { page: '/console/bans', text: 'Security' };
   const [plan] = planOfKey(key);

@@ -6,7 +6,6 @@ import type { banSchema } from '../../../control/bans/ban-operations.ts';
 import type { keyPlanSchema } from '../../../control/keys/key-operations.ts';
 import type { planPreviewSchema } from '../../../control/plans/plan-operations.ts';
 import type { ChangedPlan as PlanChange } from '../../../control/plans/plans.ts';
-import type { PolicyState } from '../../../control/plans/policy-operations.ts';
 import type { sessionSchema } from '../../api/session.ts';
 import type { Changed } from '../../browser/responses.ts';
 
@@ -22,14 +21,12 @@ export type { Delivery } from '../../../control/webhooks/webhook-status.ts';
 export type { WebhookView as WebhookRow } from '../../../control/webhooks/webhooks.ts';
 export type { DayUsage } from '../../../quota/usage.ts';
 export type { MonthUsage } from '../../../control/usage/usage-months.ts';
-export type { BanPolicy } from '../../../quota/policies.ts';
 export type { LiveState } from '../../../control/status/live-state.ts';
 export type { Problem, ProblemLink } from '../../../control/status/problem.ts';
 
 export type AuditEntry = z.infer<typeof entrySchema>;
 export type Ban = z.infer<typeof banSchema>;
 export type KeyPlan = z.infer<typeof keyPlanSchema>;
-export type Policy = PolicyState['defaults'];
 export type ChangedPlan = Changed<PlanChange>;
 export type PlanPreview = z.infer<typeof planPreviewSchema>;
 export type Session = z.infer<typeof sessionSchema>;

@@ -5,7 +5,6 @@ import { formatNumber, formatTime, withTimes } from '../../../browser/format.ts'
 import { url } from '../../../browser/url.ts';
 import { keyPath, planLink } from '../key.ts';
 import type { AuditEntry } from '../responses.ts';
-import { targetPage } from '../target-page.ts';
 
 /** Entries of the audit log as sentences, which unfold to what was changed. In their order. */
 export function entryTable(
@@ -43,8 +42,8 @@ function targetLink(action: string, target: string, name: string | null) {
   if (/^(?:key|cus)_/.test(target)) {
     return html`<a href=${keyPath(target)} title=${target}>${name ?? target}</a>`;
   }
-  const page = targetPage(action, target);
-  if (page !== undefined) return html`<a href=${page}>${target}</a>`;
+  if (target === 'anonymous' || /^(?:policy|usage)\./.test(action))
+    return html`<a href="/console/bans">${target}</a>`;
   return action.startsWith('plans.') ? planLink(target) : (name ?? target);
 }
 

@@ -94,11 +94,14 @@ function perform(page: Page, dialog: Dialog, target?: object, more: More = {}) {
 }
 
 /** What a form gives. Of a change of fields, only what differs from what there was. */
-const inputOf = ({ method, fields }: Dialog, form: FormTexts, initial: FormTexts) =>
+const inputOf = ({ method, fields, whole }: Dialog, form: FormTexts, initial: FormTexts) =>
   Object.fromEntries(
     fields
       .map((each) => [each.name, formValue(each, form), formValue(each, initial)] as const)
-      .filter(([, value, before]) => method !== 'PATCH' || JSON.stringify(value) !== JSON.stringify(before)),
+      .filter(
+        ([, value, before]) =>
+          method !== 'PATCH' || whole || JSON.stringify(value) !== JSON.stringify(before),
+      ),
   );
 
 /** @returns the secret that was made, if one was */

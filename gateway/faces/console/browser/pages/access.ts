@@ -5,7 +5,6 @@ import { formatRelative, relativeOr } from '../../../browser/format.ts';
 import { ListPage, type Columns } from '../elements/list-page.ts';
 import { offer, offers, offersColumn } from '../elements/operation-dialog.ts';
 import { keyLink, keyTitle, planLink } from '../key.ts';
-import { addressGroup, banPolicyGroup } from '../policy-groups.ts';
 import type { ApiToken, Ban, ListedSession } from '../responses.ts';
 import { session } from '../session.ts';
 
@@ -72,7 +71,7 @@ class PageSessions extends ListPage<ListedSession> {
 
 customElements.define('page-sessions', PageSessions);
 
-/** Active bans, soonest to expire first, and the limits of those who go too far. */
+/** Active bans, soonest to expire first, and the policy. */
 class PageBans extends ListPage<Ban> {
   override readonly label = 'Active bans';
   override readonly none =
@@ -87,9 +86,7 @@ class PageBans extends ListPage<Ban> {
   }
 
   override render() {
-    return html`${super.render()}
-      <policy-settings .group=${banPolicyGroup}></policy-settings>
-      <policy-settings .group=${addressGroup}></policy-settings>`;
+    return html`${super.render()} <policy-settings></policy-settings>`;
   }
 
   override columns(): Columns<Ban> {

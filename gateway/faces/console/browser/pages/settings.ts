@@ -1,4 +1,3 @@
-import '../elements/policy-settings.ts';
 import { html, nothing } from 'lit';
 import { PolledElement } from '../../../browser/elements/polled-element.ts';
 import { stateTag, stateText } from '../../../browser/elements/state-tag.ts';
@@ -13,11 +12,9 @@ import {
 } from '../../../browser/format.ts';
 import { api } from '../api.ts';
 import { factList } from '../elements/fact-list.ts';
-import { viewerNote } from '../elements/page-head.ts';
-import { retentionGroup } from '../policy-groups.ts';
 import type { LiveState } from '../responses.ts';
 
-/** What the system is made of, and how long it keeps the record of use. */
+/** What the system is made of. */
 class PageSettings extends PolledElement<LiveState> {
   read() {
     return api.get<LiveState>('/api/live');
@@ -25,8 +22,7 @@ class PageSettings extends PolledElement<LiveState> {
 
   override render() {
     return html`<h1>System</h1>
-      ${viewerNote()} ${super.render()}
-      <policy-settings .group=${retentionGroup}></policy-settings>`;
+      ${super.render()}`;
   }
 
   view(state: LiveState) {

@@ -14,7 +14,6 @@ test('the console offers all that changes something, but for what a page asks by
     'createCustomer',
     'endOtherSessions',
     'setPlan',
-    'setPolicy',
   ]);
 });
 
