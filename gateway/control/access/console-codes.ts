@@ -27,14 +27,18 @@ const codes = createSecrets({ ...linkCode, schema });
 const addressKeptMs = 30_000;
 
 /**
- * Origins of the running consoles, each once. Any of them serves the whole fleet.
- * @param machine its gateways come first: a console on loopback can be opened there only
+ * Origin of a running console, which serves the whole fleet.
+ * @param machine one of its gateways is preferred: a console on loopback can be opened there only
  */
-export async function findConsoleOrigins({ redis, now }: ReadingSession, machine: string): Promise<string[]> {
+export async function findConsoleOrigin(
+  { redis, now }: ReadingSession,
+  machine: string,
+): Promise<string | undefined> {
   const statuses = await readProcessStatuses(redis);
-  const gateways = statuses.flatMap(({ at, gateway }) => (at >= now() - addressKeptMs ? gateway : []));
-  const own = gateways.filter(({ host }) => host === machine);
-  return [...new Set([...own, ...gateways].flatMap(({ consoleOrigin = [] }) => consoleOrigin))];
+  const consoles = statuses
+    .filter(({ at, gateway }) => at >= now() - addressKeptMs && gateway.consoleOrigin !== undefined)
+    .map(({ gateway }) => gateway);
+  return (consoles.find(({ host }) => host === machine) ?? consoles[0])?.consoleOrigin;
 }
 
 /** Makes a code that begins one session for a person, within five minutes. It is not stored, only its hash is. */

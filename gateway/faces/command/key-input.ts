@@ -1,13 +1,18 @@
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
-import { readStandardInput } from './text-file.ts';
+import { InvalidOperation } from '../../control/invalid-operation.ts';
 
 const maxInputCharacters = 1_000_000;
 
-/** Reads a text with an API key from standard input, so that it gets into no shell history. */
-export function readKeyInput(): Promise<string> {
+/** Reads a text with an API key from standard input, so that it gets into no shell history. @throws InvalidOperation */
+export async function readKeyInput(): Promise<string> {
   if (process.stdin.isTTY) return askHidden();
-  return readStandardInput(maxInputCharacters, 'the input is too long to be a key');
+  let text = '';
+  for await (const chunk of process.stdin.setEncoding('utf8')) {
+    text += String(chunk);
+    if (text.length > maxInputCharacters) throw new InvalidOperation('the input is too long to be a key');
+  }
+  return text;
 }
 
 /** Asks for a line that the terminal does not show. */

@@ -1,5 +1,4 @@
 import { Option, type Command } from 'commander';
-import { InvalidOperation } from '../../control/invalid-operation.ts';
 import { cellOf, csvText, jsonText, pagesOf, type Items } from '../../control/list-text.ts';
 import type { Layout } from '../../control/operation.ts';
 import { jsonOption, type JsonOption } from './options.ts';
@@ -12,19 +11,13 @@ type OutputFormat = (typeof outputFormats)[number];
 /** Adds `--output` and `--json`, its short form. */
 export function addListOptions(command: Command): void {
   const output = new Option('--output <format>', 'table, json (one array) or csv').choices(outputFormats);
-  command.addOption(output).addOption(jsonOption());
+  command.addOption(output.conflicts('json')).addOption(jsonOption());
 }
 
-/** @throws InvalidOperation for --json with another format */
-export function outputFormat(
+export const outputFormat = (
   { output, json }: JsonOption & { output?: OutputFormat },
   usual: OutputFormat = 'table',
-): OutputFormat {
-  if (json && output !== undefined && output !== 'json') {
-    throw new InvalidOperation(`--json is short for --output json: do not give it with --output ${output}`);
-  }
-  return json ? 'json' : (output ?? usual);
-}
+): OutputFormat => (json ? 'json' : (output ?? usual));
 
 /** Prints a list page by page. In JSON each item is printed as it is. */
 export async function printList<Item>(

@@ -30,10 +30,8 @@ import {
   timeAheadArgument,
   type ChangeOptions,
 } from './options.ts';
-import { print, printable, printError, printFields, printResult } from './output.ts';
+import { formatFields, print, printable, printError, printFields, printResult } from './output.ts';
 import { withChanges, withRedis } from './redis-session.ts';
-import { formatFields } from './setting-changes.ts';
-import { required } from './usage-error.ts';
 
 /** Null as the value of an option: commander takes null for an empty text. */
 const nothing = Symbol('null');
@@ -42,7 +40,6 @@ const nothing = Symbol('null');
 interface FieldOption {
   field: string;
   option: Option;
-  isRequired: boolean;
   /** Of an option whose presence is the value. */
   value?: boolean;
 }
@@ -189,21 +186,14 @@ function fieldOptions(field: string, schema: z.ZodType, form: OptionForm | false
     const [on = '', off] = flags.split(' ');
     const [saysOn = '', saysOff = ''] = says.split(' | ');
     return [
-      {
-        field,
-        option: new Option(on, saysOn).conflicts(off?.slice(2) ?? []),
-        value: true,
-        isRequired: false,
-      },
-      ...(off === undefined
-        ? []
-        : [{ field, option: new Option(off, saysOff), value: false, isRequired: false }]),
+      { field, option: new Option(on, saysOn).conflicts(off?.slice(2) ?? []), value: true },
+      ...(off === undefined ? [] : [{ field, option: new Option(off, saysOff), value: false }]),
     ];
   }
   const parse = parserOf(schema, type, form);
   const option = new Option(flags, says).argParser(parse);
   if (form.default !== undefined) option.default(parse(form.default), form.default);
-  return [{ field, option, isRequired: form.isRequired ?? !mayLack(schema) }];
+  return [{ field, option: option.makeOptionMandatory(form.isRequired ?? !mayLack(schema)) }];
 }
 
 /** Words of a field. One that may be absent has those of its content. */
@@ -242,9 +232,8 @@ function checked(schema: z.ZodType, value: unknown): unknown {
 
 function inputOf(command: Command, options: readonly FieldOption[]): Record<string, unknown> {
   const input: Record<string, unknown> = {};
-  for (const { field, option, isRequired, value } of options) {
+  for (const { field, option, value } of options) {
     const given: unknown = command.getOptionValue(option.attributeName());
-    if (isRequired) required(given, option.flags, command);
     if (given !== undefined) input[field] = value ?? (given === nothing ? null : given);
   }
   return input;

@@ -20,14 +20,6 @@ export function jsonOption(): Option {
   return new Option('--json', 'print JSON on one line');
 }
 
-/** Lets a command that prints no list take `--output json` for `--json`, as those that print one do. */
-export function acceptOutputJson(command: Command): void {
-  const has = (name: string) => command.options.some(({ long }) => long === name);
-  if (!has('--json') || has('--output')) return;
-  const option = new Option('--output <format>', 'json is the same as --json').choices(['json']);
-  command.addOption(option.implies({ json: true }).hideHelp());
-}
-
 /**
  * Id of what the name stands for among the targets.
  * @throws InvalidOperation for any other text: it may be a secret, which commander would repeat in its message

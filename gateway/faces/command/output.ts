@@ -1,7 +1,7 @@
 import { once } from 'node:events';
-import { styleText } from 'node:util';
 import { oneLine } from '#runtime/error-message.ts';
 import stringWidth from 'string-width';
+import type { ChangedField } from '../../control/audit/audit-log.ts';
 import { hiddenCharacters } from '../../control/keys/key-input.ts';
 import type { Cell } from '../../control/list-text.ts';
 import { keyPattern } from '../../platform/config/key-prefix.ts';
@@ -92,7 +92,7 @@ export function printFields(fields: Readonly<Record<string, Cell>>): void {
   const names = Object.keys(fields);
   const width = Math.max(...names.map((name) => name.length));
   for (const [name, value] of Object.entries(fields)) {
-    process.stdout.write(`${name.padEnd(width)}  ${paint(cellText(value))}\n`);
+    process.stdout.write(`${name.padEnd(width)}  ${cellText(value)}\n`);
   }
 }
 
@@ -109,7 +109,7 @@ function formatLines(lines: readonly string[][], widths: readonly number[]): str
       const last = line.length - 1;
       const cells = line.map((cell, column) => {
         const padding = column === last ? 0 : Math.max(0, (widths[column] ?? 0) - stringWidth(cell));
-        return paint(cell) + ' '.repeat(padding);
+        return cell + ' '.repeat(padding);
       });
       return `${cells.join('  ').trimEnd()}\n`;
     })
@@ -125,16 +125,16 @@ export function printable(text: string): string {
   return text.replaceAll(hiddenCharacters, '\u{FFFD}');
 }
 
-const colours = new Map<string, 'green' | 'yellow' | 'red'>([
-  ['active', 'green'],
-  ['expired', 'yellow'],
-  ['revoked', 'red'],
-  ['banned', 'red'],
-  ['suspended', 'red'],
-]);
+/** Formats aligned lines. A field that has not changed has one value. */
+export function formatFields(fields: readonly ChangedField[], indent = ''): string[] {
+  const width = Math.max(0, ...fields.map(({ field }) => field.length));
+  return fields.map(({ field, before, after }) => {
+    const [old, next] = [shown(before), shown(after)];
+    return `${indent}${printable(field.padEnd(width))}  ${old === next ? next : `${old} → ${next}`}`;
+  });
+}
 
-/** Colours a state, on a terminal and without NO_COLOR. */
-function paint(cell: string): string {
-  const colour = colours.get(cell);
-  return colour === undefined ? cell : styleText(colour, cell, { stream: process.stdout });
+function shown(value: unknown = null): string {
+  if (value === null) return '-';
+  return printable(typeof value === 'string' ? value : JSON.stringify(value));
 }

@@ -2,15 +2,15 @@ import { createReadStream } from 'node:fs';
 import { errorMessage } from '#runtime/error-message.ts';
 import { Command } from 'commander';
 import { stringify } from 'yaml';
+import { changedFields } from '../../control/audit/audit-log.ts';
 import { InvalidOperation } from '../../control/invalid-operation.ts';
 import { diffPlansFile, exportPlansFile } from '../../control/plans/plans-file-diff.ts';
 import { maxFileBytes, parsePlansFile, type PlansFile } from '../../control/plans/plans-file.ts';
 import { writeSettings, type SettingChange } from '../../control/plans/settings.ts';
 import { wholeSettings } from '../../quota/default-settings.ts';
 import { asOption, jsonOption, type ChangeOptions, type JsonOption } from './options.ts';
-import { print, printJson } from './output.ts';
+import { formatFields, print, printJson } from './output.ts';
 import { withChanges, withRedis } from './redis-session.ts';
-import { formatChanges } from './setting-changes.ts';
 
 const contents = new Intl.ListFormat('en-GB').format(['plans', ...wholeSettings.map(({ title }) => title)]);
 
@@ -68,9 +68,12 @@ export function plansApplyCommand(): Command {
     });
 }
 
-/** @param outcome what has become of the changes; empty to leave their number out */
+/** A line for each setting, and below it one for each field that differs. @param outcome what has become of the changes; empty to leave their number out */
 async function printChanges(changes: readonly SettingChange[], outcome: string) {
-  await print(formatChanges(changes));
+  for (const { name, before, after } of changes)
+    await print(
+      `${[before === null ? `${name}  new` : name, ...formatFields(changedFields(before, after), '  ')].join('\n')}\n`,
+    );
   if (changes.length === 0) await print('no changes\n');
   else if (outcome !== '')
     await print(`${changes.length} ${changes.length === 1 ? 'change' : 'changes'}${outcome}\n`);

@@ -2,12 +2,11 @@ import { readVersion } from '#runtime/version.ts';
 import { Command } from 'commander';
 import { consoleCommand } from './console.ts';
 import { addExamples } from './examples.ts';
-import { helpCommand } from './help.ts';
 import { keysExportCommand, keysImportCommand } from './keys-transfer.ts';
 import { nounCommand, operationOf } from './operation-command.ts';
-import { acceptOutputJson, acceptReason } from './options.ts';
+import { acceptReason } from './options.ts';
 import { plansApplyCommand, plansDiffCommand, plansExportCommand } from './plans-file.ts';
-import { setChangeReason, setGivenTexts } from './redis-session.ts';
+import { setChangeReason } from './redis-session.ts';
 import { servicesCommand } from './services.ts';
 import { statusCommand } from './status.ts';
 import { tokensCommand } from './tokens.ts';
@@ -62,19 +61,14 @@ export const program = new Command('ops')
   );
 
 program.hook('preAction', (_program, command) => {
-  const options = command.opts<{ reason?: string }>();
-  setChangeReason(options.reason);
-  setGivenTexts([...command.args, ...Object.values(options)].filter((value) => typeof value === 'string'));
+  setChangeReason(command.opts<{ reason?: string }>().reason);
 });
 
 for (const { command, words } of [{ command: program, words: [] }, ...descendants(program, [])]) {
   addExamples(command, words);
-  acceptOutputJson(command);
   acceptReason(command);
   // Errors are printed by run.ts, all in one form.
   command.exitOverride().configureOutput({ outputError: () => {} });
-  // Commander's own prints the help of another command for a mistyped name.
-  if (command.commands.length > 0) command.helpCommand(false).addCommand(helpCommand().exitOverride());
 }
 
 /** Every command below one, with the words that lead to it. */

@@ -1,8 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import { changeRedis } from '../../control/change-redis.ts';
-import { InvalidOperation, OperationFailure } from '../../control/invalid-operation.ts';
-import { containsApiKey } from '../../control/keys/pasted-key.ts';
+import { OperationFailure } from '../../control/invalid-operation.ts';
 import { readOnlyAudit, type ChangingSession, type Session } from '../../control/session.ts';
 import { loadConfig } from '../../platform/config/config.ts';
 import { keyPrefix, readKeyPrefix, setKeyPrefix, whyNoKeyPrefix } from '../../platform/config/key-prefix.ts';
@@ -20,13 +18,6 @@ let changeReason: string | undefined;
 /** Sets the reason of the changes of the command that runs: `--reason`. */
 export function setChangeReason(reason: string | undefined): void {
   changeReason = reason;
-}
-
-let givenTexts: readonly string[] = [];
-
-/** Sets the arguments and the values of options of the command that runs. */
-export function setGivenTexts(texts: readonly string[]): void {
-  givenTexts = texts;
 }
 
 let aheadMs = 0;
@@ -61,21 +52,15 @@ export async function withRedis<T>(use: (session: Session, isPrivate: boolean) =
 }
 
 /**
- * Makes and redacts keys with the prefix of the gateways from now on, if one has run yet. What was given to the command was checked
- * without it.
- * @throws InvalidOperation if an argument or an option has a key; OperationFailure if the prefix was edited into an invalid one
+ * Makes and redacts keys with the prefix of the gateways from now on, if one has run yet.
+ * @throws OperationFailure if the prefix was edited into an invalid one
  */
 async function adoptKeyPrefix(redis: RedisClient): Promise<void> {
   const prefix = (await readKeyPrefix(redis)) ?? keyPrefix();
   const issue = whyNoKeyPrefix(prefix);
   if (issue !== undefined)
     throw new OperationFailure(`${redisKeys.keyPrefix} ${issue}; a gateway writes it when it starts`);
-  if (prefix === keyPrefix()) return;
   setKeyPrefix(prefix);
-  if (!givenTexts.some(containsApiKey)) return;
-  throw new InvalidOperation(
-    'an argument is or contains an API key, and is in the history of the shell now; ops keys show reads a key from standard input',
-  );
 }
 
 /**
@@ -128,12 +113,7 @@ function waitUntilReady(redis: RedisClient, url: string): Promise<void> {
       clearTimeout(timer);
       reject(new RedisUnreachable(`${describeUrl(url)} cannot be reached: ${lastError}`));
     };
-    const timer = setTimeout(() => {
-      void isLoading(redis).then((loading) => {
-        if (!loading) return fail();
-        reject(new OperationFailure(`${describeUrl(url)} is loading its data; retry later`));
-      });
-    }, connectTimeoutMs);
+    const timer = setTimeout(fail, connectTimeoutMs);
     onConnectionFailure(redis, (cause) => {
       lastError = cause;
       if (permanentErrors.test(cause)) fail();
@@ -143,14 +123,6 @@ function waitUntilReady(redis: RedisClient, url: string): Promise<void> {
       resolve();
     });
   });
-}
-
-const loadingTimeoutMs = 500;
-
-/** A server that loads its data accepts connections, and replies to INFO but to little else. */
-async function isLoading(redis: RedisClient): Promise<boolean> {
-  const info = redis.info('persistence').catch(() => '');
-  return /^loading:1/m.test(await Promise.race([info, sleep(loadingTimeoutMs, '')]));
 }
 
 /** Describes the address without a password. */

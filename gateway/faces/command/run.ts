@@ -9,7 +9,6 @@ import { isRedisConnectionLost, nameWrongType } from '../../platform/redis/redis
 import { petsKeyPrefix } from '../../upstream/pets-service.ts';
 import { printError, resetOutput } from './output.ts';
 import { program } from './program.ts';
-import { describeUsageError } from './usage-error.ts';
 
 // ioredis warns there if the Redis user may not run INFO. Commands that need it say so themselves.
 console.warn = () => {};
@@ -34,7 +33,7 @@ function report(error: unknown): number {
   if (error instanceof CommanderError) {
     if (error.exitCode === 0) return 0;
     // Help that is shown because there is no command needs no message.
-    if (error.code !== 'commander.help') printError(describeUsageError(error));
+    if (error.code !== 'commander.help') printError(error.message.replace(/^error: /, ''));
     return 2;
   }
   printError(describeError(error));

@@ -1,8 +1,7 @@
-import { CommanderError, type Command } from 'commander';
+import type { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
 import { examples } from '../../../../../gateway/faces/command/examples.ts';
 import { program } from '../../../../../gateway/faces/command/program.ts';
-import { describeUsageError } from '../../../../../gateway/faces/command/usage-error.ts';
 import { keyFields } from '../../../../../gateway/limits/record-fields.ts';
 
 /** Every command with the words that lead to it. */
@@ -12,69 +11,18 @@ function commandsBelow(command: Command, words: string[] = []): { command: Comma
 }
 
 const commands = commandsBelow(program);
-const groups = commands.filter(({ command }) => command.commands.length > 0);
 
-/** What the command line says about arguments that no command runs with. */
-async function complaintAbout(words: readonly string[]): Promise<string> {
-  try {
-    await program.parseAsync(words, { from: 'user' });
-  } catch (error) {
-    if (error instanceof CommanderError) return describeUsageError(error).replaceAll('\n', ' ');
-    throw error;
-  }
-  throw new Error(`ops ${words.join(' ')} did something`);
-}
-
-/** The two last letters change places: the mistake that typing fast makes. */
-function mistyped(name: string): string {
-  const letters = name.slice(0, -2);
-  const [last = '', beforeLast = ''] = Array.from(name).toReversed();
-  return last === beforeLast ? `${letters}${last}` : `${letters}${last}${beforeLast}`;
-}
-
-describe('a mistyped word gets a suggestion', () => {
-  test('if it is a command, at each level', async () => {
-    expect(groups.length).toBeGreaterThanOrEqual(6);
-    for (const { command, words } of groups) {
-      for (const child of command.createHelp().visibleCommands(command)) {
-        const wrong = mistyped(child.name());
-        expect(await complaintAbout([...words, wrong])).toBe(
-          `unknown command '${wrong}' (Did you mean ${child.name()}?)`,
-        );
-      }
-    }
-  });
-
-  test('if it is an option, of every command', async () => {
-    let options = 0;
-    for (const { command, words } of commands) {
-      const longOptions = command.createHelp().visibleOptions(command);
-      for (const { long, description } of longOptions.filter((option) => option.long !== '--help')) {
-        expect(description, `${words.join(' ')} ${long}`).not.toBe('');
-        const wrong = mistyped(long ?? '');
-        const complaint = await complaintAbout([...words, wrong]);
-        expect(complaint, words.join(' ')).toMatch(`unknown option '${wrong}' (Did you mean`);
-        expect(complaint, words.join(' ')).toContain(String(long));
-        options += 1;
-      }
-    }
-    expect(options).toBeGreaterThan(100);
-  });
+test('every option says what it is', () => {
+  const options = commands.flatMap(({ command }) => command.createHelp().visibleOptions(command));
+  expect(options.length).toBeGreaterThan(100);
+  expect(options.filter(({ description }) => description === '')).toEqual([]);
 });
 
-test('an option that is missing is named, unless another one is mistyped', async () => {
-  expect(await complaintAbout(['usage', 'export'])).toBe("required option '--from <date>' not specified");
-  expect(await complaintAbout(['bans', 'add', 'key_1', '--for', '1h'])).toBe(
-    "required option '--reason <text>' not specified",
-  );
-});
-
-test('every command that takes --json takes --output json', () => {
-  for (const { command, words } of commands) {
-    const long = (name: string) => command.options.find((option) => option.long === name);
-    if (long('--json') === undefined) continue;
-    expect(long('--output')?.argChoices, words.join(' ')).toContain('json');
-  }
+test.each([
+  [['usage', 'export'], "required option '--from <date>' not specified"],
+  [['bans', 'add', 'key_1', '--for', '1h'], "required option '--reason <text>' not specified"],
+])('ops %j names the option that is missing', async (words, complaint) => {
+  await expect(program.parseAsync(words, { from: 'user' })).rejects.toThrow(complaint);
 });
 
 test('keys issue has an option for each field of a key, and keys set for those that are its own', () => {
@@ -84,7 +32,7 @@ test('keys issue has an option for each field of a key, and keys set for those t
     (field) => `--${field.replace(/At$/, '').replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`,
   );
   expect(optionsOf('keys issue')).toEqual(expect.arrayContaining(['--plan', '--minute', ...own]));
-  const ofEachChange = ['--as', '--json', '--output', '--reason'];
+  const ofEachChange = ['--as', '--json', '--reason'];
   expect(optionsOf('keys set')).toEqual([...own, ...ofEachChange]);
 });
 
