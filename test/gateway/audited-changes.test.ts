@@ -88,19 +88,6 @@ describe('a change and its entry in the audit log are one step', () => {
     expect(await redis.hlen(redisKeys.apiKeyIds)).toBeLessThanOrEqual(before + 40);
   });
 
-  test('a rotation whose reply was lost was made: its key is returned', async () => {
-    await using relay = await startRedisRelay(server.port);
-    const relayed = await connectThrough(relay);
-    const { store, issue } = keyIssuer(redis);
-    const { id } = await issue();
-    relay.loseReplyTo('keys.rotate');
-    const { key, record } = await rotateKey(sessionOf(relayed), id, 60_000);
-    relayed.disconnect();
-    expect((await store.show(id)).record.replacedBy).toBe(record.id);
-    expect(await store.findByKey(key)).toMatchObject({ id: record.id, replaces: id });
-    expect((await entriesOf(id)).map(({ action }) => action)).toEqual(['keys.issue', 'keys.rotate']);
-  });
-
   test('a rotation during which Redis was lost says how to go on, and the next one as well', async () => {
     await using relay = await startRedisRelay(server.port);
     const relayed = await connectThrough(relay);

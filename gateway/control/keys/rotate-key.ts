@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { apiKeyState, type ApiKeyRecord } from '../../keys/records.ts';
 import { fieldsIn, keyFields } from '../../limits/record-fields.ts';
 import { isRedisConnectionLost } from '../../platform/redis/redis-errors.ts';
@@ -7,10 +6,6 @@ import { ignoreInvalid, InvalidOperation, OperationFailure, StaleKey } from '../
 import type { Session } from '../session.ts';
 import { issueFurtherKey, revokeKey, type ConfineKey, type IssuedApiKey } from './keys.ts';
 import { showStoredKey, updateStoredKey } from './stored-keys.ts';
-
-/** Reads of the old key, over some three seconds, after a reply was lost. */
-const readAttempts = 15;
-const retryMs = 200;
 
 /**
  * Issues a key that replaces another one, which works until the grace period or its own expiry ends, whichever is
@@ -51,29 +46,16 @@ export async function rotateKey(
     });
     return { ...issued, old };
   } catch (error) {
-    const old = isRedisConnectionLost(error) ? await readAgain(issued.record.id) : undefined;
-    if (old?.replacedBy === issued.record.id) return { ...issued, old };
-    // Nobody gets the new key, so it must not work. If Redis is unavailable, the audit log has its id.
+    // Whether the old key is replaced is not known, so the new one stays as it is.
+    if (isRedisConnectionLost(error)) {
+      throw new OperationFailure(
+        `Redis became unavailable while ${id} was being replaced by ${issued.record.id}, whose key nobody has got; ` +
+          `when Redis is available, rotate ${id} again: it says how to go on if it was replaced`,
+      );
+    }
+    // Nobody gets the new key, so it must not work.
     await revokeKey(session, issued.record.id);
     throw error;
-  }
-
-  /** Reads the old key once Redis is available again: the reply that was lost may have been that it is replaced. */
-  async function readAgain(replacement: string): Promise<ApiKeyRecord> {
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        return (await showStoredKey(redis, id)).record;
-      } catch (error) {
-        if (!isRedisConnectionLost(error)) throw error;
-        if (attempt === readAttempts) {
-          throw new OperationFailure(
-            `Redis became unavailable while ${id} was being replaced by ${replacement}, whose key nobody has got; ` +
-              `when Redis is available, rotate ${id} again: it says how to go on if it was replaced`,
-          );
-        }
-      }
-      await sleep(retryMs);
-    }
   }
 }
 
