@@ -63,7 +63,7 @@ export async function changeRedis<T>(
   }
   try {
     await waitUntilDurable();
-    return { result, unconfirmed: await findUnconfirmed(redis, changed, warn) };
+    return { result, unconfirmed: await findUnconfirmed(redis, changed) };
   } catch (error) {
     // The result may be a key that works already, and that nobody else has.
     return { result, unconfirmed: describeDoubt(error, changed) };
@@ -77,9 +77,6 @@ function describeDoubt(error: unknown, changed: ReadonlySet<string>): string {
 }
 
 const memoryOnly = 'this Redis has no append-only file, so a restart loses the change';
-/** Rules that were made for a Redis before 7.2, for example. */
-const waitAofRefused =
-  'the Redis user may not run WAITAOF, so it is unknown whether the change is on disk; see gateway/platform/redis/users.acl';
 
 /** Less than the connection's own timeout for a reply. */
 const waitMs = 1500;
@@ -101,7 +98,6 @@ async function assertDurable(
   } catch (error) {
     const message = errorMessage(error);
     if (/appendonly is disabled/i.test(message)) return warnOnce(appendOnlyOff, memoryOnly);
-    if (message.startsWith('NOPERM')) return warnOnce(waitAofRefused, waitAofRefused);
     // Redis before 7.2 has no such command.
     if (/unknown command/i.test(message)) return;
     throw error;
@@ -120,18 +116,9 @@ const named = (changed: ReadonlySet<string>) =>
 async function findUnconfirmed(
   redis: RedisClient,
   changed: ReadonlySet<string>,
-  warn: (warning: string) => void,
 ): Promise<string | undefined> {
-  try {
-    if ((await Promise.all(mastersOf(redis).map(isReplicated))).every(Boolean)) return undefined;
-    return `a replica of Redis has not confirmed the change${named(changed)}: it is in force, but a failover may undo it`;
-  } catch (error) {
-    if (!errorMessage(error).startsWith('NOPERM')) throw error;
-    warn(
-      'the Redis user may not run INFO and WAIT, so it is unknown whether replicas have the change; see gateway/platform/redis/users.acl',
-    );
-    return undefined;
-  }
+  if ((await Promise.all(mastersOf(redis).map(isReplicated))).every(Boolean)) return undefined;
+  return `a replica of Redis has not confirmed the change${named(changed)}: it is in force, but a failover may undo it`;
 }
 
 async function isReplicated(master: Redis): Promise<boolean> {

@@ -91,9 +91,9 @@ describe(
       {
         name: 'a user that may not run WAITAOF',
         replies: ["-NOPERM User ops has no permissions to run the 'waitaof' command\r\n"],
-        code: 0,
+        code: 3,
         stderr:
-          /^ops: warning: the Redis user may not run WAITAOF, so it is unknown whether the change is on disk; see gateway\/platform\/redis\/users\.acl\n$/,
+          /^ops: warning: the change of key_\w+ was made, but Redis did not confirm it: NOPERM User ops has no permissions to run the 'waitaof' command\n$/,
       },
     ])('$name', async ({ replies, code, stderr }) => {
       await using server = await startRedisServer();
