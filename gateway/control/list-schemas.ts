@@ -23,6 +23,12 @@ export const searchInput = z
   .max(200, 'is longer than 200 characters')
   .optional();
 
+/** @returns a function that tells whether a text contains the part, in upper or lower case; an empty one is in every text */
+export function textMatcher(part: string): (text: string) => boolean {
+  const wanted = part.trim().toLowerCase();
+  return (text) => text.toLowerCase().includes(wanted);
+}
+
 export const nextInput = z.string().describe('`next` of the page before');
 
 /** A list that has all of its items. */

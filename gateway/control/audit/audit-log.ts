@@ -3,7 +3,6 @@ import type { RedisClient } from '../../platform/redis/redis-client.ts';
 import { isCustomerId, redisKeys } from '../../platform/redis/redis-keys.ts';
 import { parseJson } from '../../platform/redis/redis-values.ts';
 import { findCustomer } from '../customers/stored-customers.ts';
-import { isSameText } from '../customers/text-matcher.ts';
 import { assertNotApiKey } from '../keys/pasted-key.ts';
 import { findStoredKey } from '../keys/stored-keys.ts';
 import type { Session } from '../session.ts';
@@ -121,7 +120,7 @@ function parseMatching(items: readonly StreamItem[], filter: AuditFilter): Audit
     const atMs = Number(id.split('-')[0]);
     const matches =
       action.startsWith(beginning) &&
-      (person === undefined || isSameText(who, person)) &&
+      (person === undefined || who.toLowerCase() === person.trim().toLowerCase()) &&
       (targets === undefined || targets.includes(target)) &&
       (since === undefined || atMs >= since.getTime()) &&
       (until === undefined || atMs < until.getTime());

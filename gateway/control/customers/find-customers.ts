@@ -7,13 +7,12 @@ import { redisKeys, type CustomerId } from '../../platform/redis/redis-keys.ts';
 import { keyRowSchema, readKeyRow, type KeyRow } from '../keys/key-view.ts';
 import { assertSearchable } from '../keys/pasted-key.ts';
 import { readStoredKeys } from '../keys/stored-keys.ts';
-import { flagInput, pageOf, searchInput } from '../list-schemas.ts';
+import { flagInput, pageOf, searchInput, textMatcher } from '../list-schemas.ts';
 import { fieldViews, viewOf } from '../records.ts';
 import type { Search } from '../scored-pages.ts';
 import type { Session } from '../session.ts';
 import { limitsInForceSchema, readCustomerUse, windowViewsSchema } from './customer-limits.ts';
 import { findCustomer, showCustomer } from './stored-customers.ts';
-import { textMatcher } from './text-matcher.ts';
 
 /** A customer as operators see it. Every field is present, with null for what it does not have. */
 export const customerViewSchema = z
@@ -91,7 +90,7 @@ export async function readCustomerDetail(session: Session, id: string): Promise<
   const { keys } = await readKeys(session, record.id);
   const [items, { limits, windows, nowMs }] = await Promise.all([
     Promise.all(keys.map((key) => readKeyRow(session, key))),
-    readCustomerUse(session, record),
+    readCustomerUse(session.redis, record),
   ]);
   return {
     ...customerView(record, keys.length),

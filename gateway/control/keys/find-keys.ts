@@ -5,9 +5,8 @@ import { keyFields, searchedNames, searchedWords } from '../../limits/record-fie
 import { keyPattern, keyPrefix } from '../../platform/config/key-prefix.ts';
 import type { RedisClient } from '../../platform/redis/redis-client.ts';
 import { redisKeys, type KeyPlace } from '../../platform/redis/redis-keys.ts';
-import { textMatcher } from '../customers/text-matcher.ts';
 import { InvalidOperation } from '../invalid-operation.ts';
-import { pageOf, searchInput } from '../list-schemas.ts';
+import { pageOf, searchInput, textMatcher } from '../list-schemas.ts';
 import { allFound, type Search } from '../scored-pages.ts';
 import type { Session } from '../session.ts';
 import { timeInput } from './key-input.ts';
