@@ -86,10 +86,6 @@ describe('the API of webhooks', () => {
     expect(JSON.stringify(entries)).not.toMatch(/\/hook|\/other/);
   });
 
-  test('lists the types of events', async () => {
-    expect((await call('GET', '/api/event-types')).items).toHaveLength(8);
-  });
-
   test.each([
     ['a host that is not public', { url: 'https://10.0.0.1/' }, 422],
     ['a public host without TLS', { url: 'http://93.184.215.14/' }, 422],

@@ -3,14 +3,12 @@ import { nameInput } from '../keys/key-input.ts';
 import { listOf } from '../list-schemas.ts';
 import { change, list, type OptionForm } from '../operation.ts';
 import type { FormField } from '../question.ts';
-import { eventTypeNames } from './event-types.ts';
+import { eventTypeNames, eventTypes } from './event-types.ts';
 import { deliverySchema } from './webhook-status.ts';
 import {
   addWebhook,
   changeWebhook,
-  eventTypeSchema,
   findWebhook,
-  listEventTypes,
   listWebhooks,
   readWebhookDeliveries,
   removeWebhook,
@@ -41,7 +39,7 @@ const forms = {
   description: { label: 'Description' },
   types: {
     label: 'Types of events; none chosen is all of them',
-    choices: listEventTypes().map(({ type, summary }) => [type, `${type} (${summary})`] as const),
+    choices: eventTypeNames.map((type) => [type, `${type} (${eventTypes[type].summary})`] as const),
   },
 } satisfies Record<string, FormField>;
 
@@ -52,15 +50,6 @@ const typesOf = ({ types }: WebhookView) => types?.join(',') ?? 'all';
 
 /** Addresses that events are sent to. */
 export const webhookOperations = [
-  list({
-    operationId: 'listEventTypes',
-    http: 'GET /event-types',
-    noun: 'webhooks',
-    summary: 'Types of events',
-    responds: 'All types',
-    result: listOf(eventTypeSchema),
-    run: () => Promise.resolve(listEventTypes()),
-  }),
   list({
     operationId: 'listWebhooks',
     http: 'GET /webhooks',

@@ -7,7 +7,7 @@ import { showCustomer } from '../customers/stored-customers.ts';
 import { InvalidOperation, UnknownId } from '../invalid-operation.ts';
 import type { Session } from '../session.ts';
 import { publishTest } from './event-queue.ts';
-import { eventTypeNames, eventTypes, isEventType, type EventType } from './event-types.ts';
+import { eventTypeNames, isEventType, type EventType } from './event-types.ts';
 import { hostIssue, parseWebhookUrl } from './webhook-address.ts';
 import { parseWebhooks, type Webhook } from './webhook-record.ts';
 import { clearFailures, readDeliveries, readWebhookStatus, type Delivery } from './webhook-status.ts';
@@ -37,8 +37,6 @@ export const webhookSchema = z
 
 export type WebhookView = z.infer<typeof webhookSchema>;
 
-export const eventTypeSchema = z.object({ type: z.string(), summary: z.string() });
-
 const eventScopes: Readonly<Record<EventType, ApiScope>> = {
   'quota.threshold': 'usage:read',
   'ban.began': 'bans:read',
@@ -55,9 +53,6 @@ export function scopesOfEvents(types: readonly string[] | null): ApiScope[] {
   const sent = eventTypeNames.filter((type) => types?.includes(type) ?? true);
   return [...new Set(sent.map((type) => eventScopes[type]))];
 }
-
-export const listEventTypes = () =>
-  eventTypeNames.map((type) => ({ type, summary: eventTypes[type].summary }));
 
 /** Undefined leaves a field unchanged. */
 export interface WebhookChange {
