@@ -109,10 +109,10 @@ const ended = (sessions: readonly ConsoleSession[]) => ({
   ended: sessions.map(({ id, name, role }) => ({ id, name, role })),
 });
 
-/** Ends a session, or those of everybody but the person who asks for it. */
-async function endSessions(session: Session, target: string, except?: string) {
+/** Ends a session, or all. */
+async function endSessions(session: Session, target: string) {
   const sessions = createConsoleSessions(session);
-  return ended(target === everybody ? await sessions.endAll(except) : [await sessions.end(target)]);
+  return ended(target === everybody ? await sessions.endAll() : [await sessions.end(target)]);
 }
 
 const everybody = 'all';
@@ -145,15 +145,6 @@ export const sessionOperations = [
     },
   }),
   change({
-    operationId: 'endOtherSessions',
-    http: 'DELETE /sessions',
-    noun: null,
-    summary: 'Sign everybody out but the person who asks for it',
-    responds: 'The sessions that have ended',
-    result: endedSchema,
-    run: (session, { context: { sessionId } }) => endSessions(session, everybody, sessionId),
-  }),
-  change({
     operationId: 'endSessionOf',
     http: 'DELETE /sessions/:session',
     audits: { 'console.end': 'ended the session' },
@@ -164,7 +155,7 @@ export const sessionOperations = [
       text: 'The browser is signed out at once. What is typed in it and not saved stays there.',
       done: '{name} is signed out.',
     },
-    // It ends one or all; the API has a route for each.
+    // It ends one or all; the route ends one.
     command: {
       usage: 'sessions end <session-or-all>',
       says: 'sign a person out at once, by the id of a session, or everybody: all',

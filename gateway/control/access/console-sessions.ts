@@ -93,15 +93,9 @@ export function createConsoleSessions({ redis, audit, now }: Session) {
       await remove([tokenHash]);
       return session;
     },
-    /**
-     * Ends all sessions, also those whose record is invalid.
-     * @param except id of a session that goes on
-     * @returns those that were valid
-     */
-    async endAll(except?: string): Promise<ConsoleSession[]> {
-      const ending = (await readAll()).filter(
-        ({ session }) => except === undefined || session?.id !== except,
-      );
+    /** Ends all sessions, also those whose record is invalid. @returns those that were valid */
+    async endAll(): Promise<ConsoleSession[]> {
+      const ending = await readAll();
       const sessions = ending.flatMap(({ session }) => session ?? []);
       for (const session of sessions) await recordEnd(session);
       await remove(ending.map(({ tokenHash }) => tokenHash));
