@@ -108,7 +108,11 @@ describe('the API of keys', () => {
     ]),
     [{ name: `pets_${'a'.repeat(38)}`, plan: 'free' }, 400, 'name: must not contain an API key'],
     [{ name: 'x', plan: 'free', minute: 0 }, 400, 'minute: has to be a whole number from 1 to 1000000000'],
-    [{ name: 'x', plan: 'fre' }, 422, 'There is no plan named "fre"; did you mean "free"?'],
+    [
+      { name: 'x', plan: 'fre' },
+      422,
+      'There is no plan named "fre"; the plans are business, enterprise, free, pro',
+    ],
     [{ name: 'x', plan: 'enterprise' }, 422, 'An enterprise customer needs a limit of its own'],
     [{ name: 'x', plan: 'free', expiresAt: '2020-01-01' }, 422, 'The expiry is in the past'],
   ])('a key that cannot be issued is refused and nothing is stored: %j', async (wanted, status, message) => {

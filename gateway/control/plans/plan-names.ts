@@ -1,4 +1,3 @@
-import { nearestName } from '#runtime/nearest-name.ts';
 import { byPlanField, defaultPlans, planFields, type ByPlanField } from '../../limits/limits.ts';
 import { windowNames } from '../../limits/windows.ts';
 import type { RedisClient } from '../../platform/redis/redis-client.ts';
@@ -19,39 +18,23 @@ export async function readPlanNames(redis: RedisClient): Promise<string[]> {
   return [...new Set([...Object.keys(defaultPlans), enterprisePlan, ...listed])].toSorted();
 }
 
-/**
- * @param names names of plans that exist
- * @param advice what to do if the nearest of them was not meant
- * @returns the error for a plan that does not exist
- * @throws InvalidOperation for an API key, which the error would repeat
- */
-export function unknownPlan(name: string, names: readonly string[], advice?: string): InvalidOperation {
+/** The error for a plan that is not among those that exist. @throws InvalidOperation for an API key, which it would repeat */
+export function unknownPlan(name: string, names: readonly string[]): InvalidOperation {
   assertNotApiKey(name);
-  const near = nearestName(name, names);
-  const question = near === undefined ? [] : [`did you mean "${near}"?`];
-  const hints = [...question, advice ?? (near === undefined ? `the plans are ${listPlans(names)}` : '')];
-  return new IssueForOperators(`there is no plan named ${JSON.stringify(name)}; ${hints.join(' ').trim()}`);
+  const listed = names.slice(0, maxListed).join(', ') + (names.length > maxListed ? ', …' : '');
+  return new IssueForOperators(`there is no plan named ${JSON.stringify(name)}; the plans are ${listed}`);
 }
+
+const maxListed = 20;
 
 /** @throws InvalidOperation for a plan that does not exist */
 export async function assertPlanName(redis: RedisClient, name: string | undefined): Promise<void> {
   const names = name === undefined ? [] : await readPlanNames(redis);
-  if (name !== undefined && !names.includes(name)) {
-    throw unknownPlan(name, names, `the plans are ${listPlans(names)}`);
-  }
+  if (name !== undefined && !names.includes(name)) throw unknownPlan(name, names);
 }
 
 /** Options of the command, of which one is enough. */
 export const anyLimit = windowNames.map((name) => `--${name} N`).join(' or ');
-
-const maxListed = 20;
-
-/** Names of plans for a message: each once, and not all if there are many. */
-export function listPlans(names: readonly string[]): string {
-  const distinct = [...new Set(names)];
-  const more = distinct.length > maxListed ? ', …' : '';
-  return distinct.slice(0, maxListed).join(', ') + more;
-}
 
 /** Reads the limits of a plan as text. */
 export async function readPlanLimits(redis: RedisClient, name: string): Promise<ByPlanField<string>> {

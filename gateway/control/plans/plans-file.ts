@@ -1,4 +1,3 @@
-import { nearestName } from '#runtime/nearest-name.ts';
 import { z } from 'zod';
 import { readYamlFile, YamlFileError, type YamlIssue } from '../../platform/config/yaml-file.ts';
 import { mapping, type Setting } from '../../platform/redis/settings.ts';
@@ -78,10 +77,8 @@ function issuesOf(issue: z.core.$ZodIssue): YamlIssue[] {
   const path = issue.path.map(String);
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => {
-      const near = nearestName(key, fields.get(path[0]) ?? []);
-      const hint = near === undefined ? '' : `; did you mean ${near}?`;
       const field = [...path, key];
-      return { path: field, text: `${field.join('.')} is not known${hint}` };
+      return { path: field, text: `${field.join('.')} is not known` };
     });
   }
   const message = issue.code === 'invalid_key' ? (issue.issues[0]?.message ?? '') : issue.message;
@@ -89,13 +86,6 @@ function issuesOf(issue: z.core.$ZodIssue): YamlIssue[] {
   const field = path.length === 0 ? 'the file' : path.join('.');
   return [{ path, text: `${field} ${message}${shown}` }];
 }
-
-/** Fields of each mapping; those of a plan under `plans`. */
-const fields = new Map<string | undefined, readonly string[]>([
-  [undefined, Object.keys(plansFileSchema.shape)],
-  ['plans', Object.keys(planValues.shape)],
-  ...sectionsOf().map(([{ name, values }]) => [name, Object.keys(values.shape)] as const),
-]);
 
 /** The value as it was read. A text could be long. */
 function shownValue(value: unknown): string {
