@@ -73,7 +73,7 @@ export const portalOperations: readonly Operation[] = [
     result: portalCustomerSchema,
     async run(session, { context }) {
       const record = await showCustomer(session.redis, customerOf(context));
-      const { windows, nowMs } = await readCustomerUse(session, record);
+      const { windows, nowMs } = await readCustomerUse(session.redis, record);
       const { id, name, plan } = record;
       return { id, name, plan, state: customerState(record), windows, now: new Date(nowMs).toISOString() };
     },

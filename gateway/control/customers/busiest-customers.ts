@@ -5,7 +5,7 @@ import { scoredMembers } from '../../platform/redis/redis-values.ts';
 import { refusedMember, slotMs } from '../../quota/traffic.ts';
 import { ignoreInvalid } from '../invalid-operation.ts';
 import type { Session } from '../session.ts';
-import { createLimitsReader, readCustomerUse, windowViewsSchema } from './customer-limits.ts';
+import { readCustomerUse, windowViewsSchema } from './customer-limits.ts';
 import { customerState, customerViewSchema } from './find-customers.ts';
 import { showCustomer } from './stored-customers.ts';
 
@@ -37,13 +37,12 @@ export async function readBusiestCustomerUsage(
   session: Session,
   count: number,
 ): Promise<BusyCustomerUsage[]> {
-  const limitsOf = createLimitsReader(session);
   const busiest = await readBusiestCustomers(session.redis, session.now());
   const rows = await Promise.all(
     busiest.slice(0, count).map(async (counts) => {
       const record = await ignoreInvalid(showCustomer(session.redis, counts.id));
       if (record === undefined) return [];
-      const { windows } = await readCustomerUse(session, record, limitsOf);
+      const { windows } = await readCustomerUse(session.redis, record);
       const { name, plan } = record;
       return Object.assign(counts, { name, plan, state: customerState(record), ...windows });
     }),

@@ -4,12 +4,7 @@ import { keyFields } from '../../limits/record-fields.ts';
 import { banPolicySetting, strikesBeforeBan } from '../../quota/policies.ts';
 import { keyUseSchema, readKeyUse } from '../../quota/use-counts.ts';
 import { findBan } from '../bans/bans.ts';
-import {
-  createLimitsReader,
-  knownLimitsIn,
-  readWindows,
-  windowViewsSchema,
-} from '../customers/customer-limits.ts';
+import { knownLimitsIn, readLimits, readWindows, windowViewsSchema } from '../customers/customer-limits.ts';
 import { readSetting } from '../plans/settings.ts';
 import { fieldViews, viewOf } from '../records.ts';
 import type { ReadingSession, Session } from '../session.ts';
@@ -99,7 +94,7 @@ export async function readKeyDetail(session: Session, id: string): Promise<KeyDe
   const { place, record } = key;
   const [{ row, ban }, limits, policy] = await Promise.all([
     readRow(session, key),
-    createLimitsReader(session)(record),
+    readLimits(redis, record),
     readSetting(redis, banPolicySetting),
   ]);
   const { windows, strikes, nowMs } = await readWindows(redis, place, knownLimitsIn(limits), policy);

@@ -64,13 +64,11 @@ class PageCustomer extends DetailPage<Shown> {
 
 customElements.define('page-customer', PageCustomer);
 
-/** Where a limit comes from that is not simply that of the plan. */
+/** What the plan has in place of a limit of the customer's own. */
 function limitSource({ limits }: CustomerDetail, name: WindowName) {
   const { from, plan } = limits[name] ?? { from: 'plan' };
   if (from === 'plan') return nothing;
-  const own = `Own limit. Its plan has ${plan ? formatNumber(plan) : 'none'}.`;
-  const lost = 'The plan has no valid limit in Redis, so gateways keep the last one.';
-  return html`<p class="quiet">${from === 'customer' ? own : lost}</p>`;
+  return html`<p class="quiet">Own limit. Its plan has ${plan ? formatNumber(plan) : 'none'}.</p>`;
 }
 
 /** One API key: its state, what it uses, and everything that can be done about it. */
