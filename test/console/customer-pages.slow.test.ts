@@ -134,6 +134,7 @@ describe('the pages of customers', { tags: ['chromium'] }, () => {
     await page.getByRole('link', { name: 'Customers', exact: true }).click();
     await page.getByRole('searchbox').click();
     await page.keyboard.insertText(`curl -H 'Authorization: Bearer ${key}'`);
+    await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Acme' }).waitFor();
     await page.getByText('60 of 60 used', { exact: true }).waitFor();
     await page.locator('.facts').getByRole('link', { name: 'Acme' }).click();

@@ -3,14 +3,11 @@ export class ApiFailure extends Error {
   override readonly name = 'ApiFailure';
   readonly code: string;
   readonly status: number;
-  /** Time to wait before the next attempt; 0 if the API does not say. */
-  readonly retryAfterMs: number;
 
-  constructor(of: { code: string; message: string; status?: number; retryAfterMs?: number }) {
+  constructor(of: { code: string; message: string; status?: number }) {
     super(of.message);
     this.code = of.code;
     this.status = of.status ?? 0;
-    this.retryAfterMs = of.retryAfterMs ?? 0;
   }
 }
 
@@ -55,8 +52,7 @@ export async function enterWith<Session>(path: string, code: string, replace = f
 
 /** @param response that is not a success */
 export async function failureOf(response: Response) {
-  const body = await response.json().catch(() => ({ ...unreachable, status: response.status }));
-  return new ApiFailure({ ...body, retryAfterMs: 1000 * Number(response.headers.get('Retry-After') ?? 0) });
+  return new ApiFailure(await response.json().catch(() => ({ ...unreachable, status: response.status })));
 }
 
 /**

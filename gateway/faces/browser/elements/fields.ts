@@ -1,4 +1,4 @@
-import { html, noChange, nothing } from 'lit';
+import { html, nothing } from 'lit';
 import { keyFields } from '../../../limits/record-fields.ts';
 
 /** The text of each field of a form, trimmed; empty for an unknown one and for a box that is not ticked. */
@@ -19,20 +19,10 @@ export function formTexts(event: Event): FormTexts {
   return form instanceof HTMLFormElement ? textsOf(form) : () => '';
 }
 
-/** A listener that passes on what was typed or chosen in a field, and the name of the field. */
-export const withField =
-  (use: (value: string, name: string) => unknown) =>
-  ({ target }: Event) => {
-    if (target instanceof HTMLSelectElement || target instanceof HTMLInputElement)
-      use(target.value, target.name);
-  };
-
 export interface FieldOptions {
   type?: string;
   /** What the field shows. Left out, it keeps what was typed. */
   value?: string | number | null | undefined;
-  /** What it shows at first, in place of a value. */
-  initial?: string;
   required?: boolean;
   autofocus?: boolean;
   maxlength?: number | undefined;
@@ -70,8 +60,7 @@ export const field = (label: unknown, name: string, options: FieldOptions = {}) 
       spellcheck="false"
       ?required=${required}
       ?autofocus=${autofocus}
-      value=${options.initial ?? nothing}
-      .value=${options.initial === undefined ? (options.value ?? '') : noChange}
+      .value=${options.value ?? ''}
   /></label>`;
   return hint === undefined
     ? input

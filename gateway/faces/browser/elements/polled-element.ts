@@ -1,5 +1,4 @@
 import { html } from 'lit';
-import { ApiFailure } from '../request.ts';
 import type { Changed } from '../responses.ts';
 import { ActingElement } from './acting-element.ts';
 import { inlineFailure, loadFailure, loading, notify } from './notice.ts';
@@ -61,8 +60,7 @@ export abstract class PolledElement<Content> extends ActingElement {
     } while (this.#again && this.isConnected);
     this.#reading = false;
     if (!this.isConnected || document.hidden) return;
-    const retryAfterMs = this.readFailure instanceof ApiFailure ? this.readFailure.retryAfterMs : 0;
-    this.#timer = setTimeout(() => void this.reload(), Math.max(this.pauseMs, retryAfterMs));
+    this.#timer = setTimeout(() => void this.reload(), this.pauseMs);
   }
 
   /** Waits for a change, says what it did, and shows what is there then. */

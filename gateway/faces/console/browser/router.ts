@@ -4,24 +4,19 @@ export const router = {
     return { path: location.pathname.replace(/\/$/, ''), query: new URLSearchParams(location.search) };
   },
 
-  /**
-   * Shows another page of the console.
-   * @param path with query, and the part of the page
-   * @param options replace: no new entry in the history, as for a filter that is typed
-   */
-  navigate(path: string, { replace = false }: { replace?: boolean } = {}) {
-    if (path !== location.pathname + location.search + location.hash)
-      navigation.navigate(path, { history: replace ? 'replace' : 'push' });
+  /** Shows another page of the console. @param path with query, and the part of the page */
+  navigate(path: string) {
+    if (path !== location.pathname + location.search + location.hash) navigation.navigate(path);
   },
 
   /** Changes parameters of the query; an empty text removes one. */
-  setQuery(changes: Record<string, string>, options: { replace?: boolean } = { replace: true }) {
+  setQuery(changes: Record<string, string>) {
     const { path, query } = router.location;
     for (const [name, value] of Object.entries(changes)) {
       if (value === '') query.delete(name);
       else query.set(name, value);
     }
-    router.navigate(query.size === 0 ? path : `${path}?${query}`, options);
+    router.navigate(query.size === 0 ? path : `${path}?${query}`);
   },
 };
 

@@ -1,5 +1,5 @@
 import { html } from 'lit';
-import { choice, field, withField } from '../../../browser/elements/fields.ts';
+import { choice, field, formTexts } from '../../../browser/elements/fields.ts';
 import type { Action } from '../../../browser/elements/menu.ts';
 import { plural } from '../../../browser/format.ts';
 import { openKey, pastedKey } from '../key.ts';
@@ -8,26 +8,18 @@ import type { KeyPlan, Page } from '../responses.ts';
 import { router } from '../router.ts';
 import { ListPage } from './list-page.ts';
 
-/** Time without a key press after which the text is searched for. */
-const typingMs = 300;
 /** A search may read all records, so it is made once. */
 const [listMs, searchMs] = [15_000, 86_400_000];
-
-/** Asks for what was chosen, also with Enter in the search. */
-const choose = withField((value, name) =>
-  router.setQuery({ [name]: value.trim() }, { replace: name === 'search' }),
-);
 
 /** A filter beside the search: its label, the parameter of address and API, and the texts of its values. */
 export type Filter = readonly [label: string, name: string, none: string, options: Record<string, string>];
 
 /**
  * A page with a list of records, newest first, that are searched. An API key that is pasted never gets into the address: it is
- * taken out of the field at once, and leads to its page.
+ * taken out of the field, and leads to its page.
  */
 export abstract class SearchPage<Row extends object> extends ListPage<Row, { total: number }> {
   plans: KeyPlan[] = [];
-  #typing: ReturnType<typeof setTimeout> | undefined;
 
   /** Name of a record. */
   abstract readonly noun: string;
@@ -42,15 +34,10 @@ export abstract class SearchPage<Row extends object> extends ListPage<Row, { tot
       (plans) => (this.plans = plans),
       () => {},
     );
-    this.whileConnected((signal) => signal.addEventListener('abort', () => clearTimeout(this.#typing)));
   }
 
   override get pauseMs() {
     return router.location.query.size > 0 ? searchMs : listMs;
-  }
-
-  get field() {
-    return this.querySelector<HTMLInputElement>('input[type="search"]');
   }
 
   override actions(): Action[] {
@@ -63,28 +50,22 @@ export abstract class SearchPage<Row extends object> extends ListPage<Row, { tot
       : `There are no ${this.noun}s yet. An operator makes a customer with its first key.`;
   }
 
-  /** After back or a shared link, the field shows what is searched for. Not while it is typed in. */
-  override follow() {
-    if (this.field !== null && document.activeElement !== this.field) {
-      this.field.value = router.location.query.get('search') ?? '';
-    }
-    super.follow();
-  }
-
   override get parameters() {
     return ['search', 'plan', ...this.filters.map(([, name]) => name)];
   }
 
-  input(text: string) {
-    clearTimeout(this.#typing);
-    this.failure = undefined;
-    const key = pastedKey(text);
+  submit(event: SubmitEvent) {
+    const text = formTexts(event);
+    const search = text('search');
+    const key = pastedKey(search);
     if (key === undefined) {
-      this.#typing = setTimeout(() => router.setQuery({ search: text.trim() }), typingMs);
-    } else {
-      if (this.field !== null) this.field.value = '';
-      openKey(this, key);
+      const names = this.filters.map(([, name]) => name);
+      router.setQuery(Object.fromEntries(['search', 'plan', ...names].map((name) => [name, text(name)])));
+      return;
     }
+    const field = this.querySelector('input');
+    if (field !== null) field.value = '';
+    openKey(this, key);
   }
 
   override about() {
@@ -94,15 +75,14 @@ export abstract class SearchPage<Row extends object> extends ListPage<Row, { tot
     return html`<form
       role="search"
       class="filter grid"
-      @submit=${(event: SubmitEvent) => event.preventDefault()}
-      @change=${choose}
-      @input=${withField((text, name) => name === 'search' && this.input(text))}
+      @submit=${this.submit}
+      @change=${({ currentTarget }: Event) => currentTarget instanceof HTMLFormElement && currentTarget.requestSubmit()}
     >
       ${field('Search', 'search', {
         type: 'search',
         maxlength: 5000,
         placeholder: this.placeholder,
-        initial: query.get('search') ?? '',
+        value: query.get('search') ?? '',
       })}
       ${filters.map(([label, name, none, options]) =>
         choice(label, name, [['', none], ...Object.entries(options)], { value: query.get(name) ?? '' }),

@@ -53,7 +53,7 @@ class PageAudit extends ListPage<AuditEntry> {
       }
       const [since, until] = [isoTime(text('since')), isoTime(text('until'))];
       const filter = { action: text('action'), who: text('who'), target: text('target'), since, until };
-      router.setQuery(filter, { replace: false });
+      router.setQuery(filter);
     });
   }
 

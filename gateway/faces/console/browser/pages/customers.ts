@@ -1,6 +1,5 @@
 import { html } from 'lit';
 import { customerFields, keyFields, searchedWords } from '../../../../limits/record-fields.ts';
-import { dayMs } from '../../../../limits/windows.ts';
 import { keyColumns } from '../../../browser/elements/key-columns.ts';
 import { stateTag } from '../../../browser/elements/state-tag.ts';
 import { count } from '../../../browser/elements/table.ts';
@@ -48,22 +47,9 @@ class PageKeys extends SearchPage<KeyRow> {
       'Any state',
       { active: 'Active', banned: 'Banned', expired: 'Expired', revoked: 'Revoked' },
     ],
-    ['Expiry', 'expires', 'Any expiry', { 7: 'Within 7 days', 30: 'Within 30 days', 90: 'Within 90 days' }],
   ];
 
   override readonly ask = () => offer(this, 'issueFurtherKey').act();
-
-  override get query() {
-    const query = super.query;
-    const days = Number(query.get('expires') ?? 0);
-    query.delete('expires');
-    if (days > 0) {
-      query.set('expiresBefore', new Date(Date.now() + days * dayMs).toISOString());
-      // Those that have expired already are another question.
-      if (!query.has('state')) query.set('state', 'active');
-    }
-    return query;
-  }
 
   override columns(): Columns<KeyRow> {
     return [
