@@ -101,37 +101,33 @@ describe('the life cycle of keys', () => {
     });
 
     test('report an invalid line and import nothing', async () => {
-      const validRecord = {
-        sha256: 'a'.repeat(64),
-        id: 'key_new',
-        customerId: 'cus_key',
-        customer: { name: 'New', createdAt: new Date().toISOString() },
-        name: 'New',
-        plan: 'free',
-        hint: '',
-        createdAt: new Date().toISOString(),
-        rev: 1,
-      };
-      const ofCustomer = {
-        customerId: 'cus_new',
-        customer: { name: 'New', createdAt: new Date().toISOString() },
-        plan: 'free',
-        rev: 1,
-      };
+      const createdAt = new Date().toISOString();
+      const customer = { name: 'New', plan: 'free', createdAt, rev: '1' };
+      const key = { id: 'key_new', name: 'New', createdAt };
+      const ofKey = { customerId: 'cus_key', customer, sha256: 'a'.repeat(64), key };
+      const ofCustomer = { customerId: 'cus_new', customer };
       await kit.issue();
       const [known = ''] = (await kit.run('keys', 'export')).stdout.split('\n');
-      const { id, sha256 } = JSON.parse(known) as { id: string; sha256: string };
+      const { key: present, sha256 } = JSON.parse(known) as { key: { id: string }; sha256: string };
+      const { id } = present;
       const invalidLines: [object | string, RegExp][] = [
-        ['{', /line 2 is not JSON/],
-        [{ ...validRecord, sha256: 'abc' }, /line 2: sha256 is not a SHA-256/],
-        [{ ...validRecord, minute: 0 }, /line 2: minute /],
-        [{ ...validRecord, plan: 'nope' }, /line 2: there is no plan named "nope"/],
-        [{ ...validRecord, key: 'pets_secret' }, /line 2: .*"key"/],
-        [{ ...validRecord, id }, /line 2: key_\w+ is the id of another key in this Redis/],
-        [{ ...validRecord, sha256 }, /line 2: the key of key_new has the id key_\w+ in this Redis/],
-        [{ ...validRecord, id: 'key_first' }, /line 2: a{64} is in line 1, too/],
+        ['{', /line 2: Invalid input: expected object/],
+        [{ ...ofKey, sha256: 'abc' }, /line 2: sha256 is not a SHA-256/],
+        [
+          { ...ofKey, customer: { ...customer, minute: '0' } },
+          /line 2: gw:customer:\S+ is invalid \(minute /,
+        ],
+        [{ ...ofKey, customer: { ...customer, plan: 'nope' } }, /line 2: there is no plan named "nope"/],
+        [{ ...ofKey, secret: 'pets_secret' }, /line 2: .*"secret"/],
+        [{ ...ofKey, key: { ...key, id: 'cus_1' } }, /line 2: key has no valid id/],
+        [{ ...ofKey, key: { ...key, id } }, /line 2: key_\w+ is the id of another key in this Redis/],
+        [{ ...ofKey, sha256 }, /line 2: the key of key_new has the id key_\w+ in this Redis/],
+        [{ ...ofKey, key: { ...key, id: 'key_first' } }, /line 2: a{64} is in line 1, too/],
         [`${JSON.stringify(ofCustomer)}\n${JSON.stringify(ofCustomer)}`, /line 3: cus_new is in line 2, too/],
-        [{ ...ofCustomer, plan: 'enterprise' }, /line 2: an enterprise customer needs a limit of its own/],
+        [
+          { ...ofCustomer, customer: { ...customer, plan: 'enterprise' } },
+          /line 2: an enterprise customer needs a limit of its own/,
+        ],
         [{ ...ofCustomer, customerId: undefined }, /line 2: customerId /],
       ];
       const before = await snapshot(kit.redis);
@@ -139,8 +135,8 @@ describe('the life cycle of keys', () => {
         const second = typeof line === 'string' ? line : JSON.stringify(line);
         const first = JSON.stringify(
           second.includes('key_first')
-            ? validRecord
-            : { ...validRecord, id: 'key_1', sha256: 'b'.repeat(64) },
+            ? ofKey
+            : { ...ofKey, key: { ...key, id: 'key_1' }, sha256: 'b'.repeat(64) },
         );
         const { code, stderr } = await kit.run('keys', 'import', await writeInput(`${first}\n${second}\n`));
         expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringMatching(message) as string });

@@ -108,11 +108,8 @@ describe('a customer', () => {
 
   /** Line of an export. */
   async function lineOf(keyId: string): Promise<string> {
-    const { place, record } = await store().show(keyId);
-    const customer = await showCustomer(fleet.redis, record.customerId);
-    return exportLine({ place, record, customer });
+    return exportLine(await showStoredKey(fleet.redis, keyId));
   }
-  const fileOf = (line: string) => ({ lines: [line], sha256: () => '' });
 
   test('that Redis has lost alone, or whose key it no longer finds, is restored by an import', async () => {
     const { id, key, customerId, keyHash } = await fleet.issue({ day: 7 });
@@ -120,20 +117,25 @@ describe('a customer', () => {
     const customer = redisKeys.customer(customerId);
     await fleet.redis.del(customer);
     await expect(store().revoke(id)).rejects.toThrow(`${customer} is missing: import it`);
-    expect(await importKeys(fileOf(line), session())).toMatchObject({ added: 1 });
+    expect(await importKeys([line], session())).toMatchObject({ added: 1 });
     expect(await fleet.redis.hget(customer, 'day')).toBe('7');
     await fleet.redis.del(redisKeys.keyCustomer(keyHash));
-    expect(await importKeys(fileOf(line), session())).toMatchObject({ unchanged: 1 });
+    expect(await importKeys([line], session())).toMatchObject({ unchanged: 1 });
     expect(await fleet.redis.get(redisKeys.keyCustomer(keyHash))).toBe(customerId);
     expect(await statusOf(key)).toBe(200);
   });
 
   test('whose imported id has other characters than others breaks nothing', async () => {
     const { id, key } = await fleet.issue();
-    const parsed = JSON.parse(await lineOf(id)) as Record<string, unknown>;
+    const parsed = JSON.parse(await lineOf(id)) as { key: object };
     const odd = generateApiKey();
-    const line = { ...parsed, id: 'key_odd', sha256: hashApiKey(odd), customerId: 'cus_-abc1' };
-    expect(await importKeys(fileOf(JSON.stringify(line)), session())).toMatchObject({ added: 1 });
+    const line = {
+      ...parsed,
+      key: { ...parsed.key, id: 'key_odd' },
+      sha256: hashApiKey(odd),
+      customerId: 'cus_-abc1',
+    };
+    expect(await importKeys([JSON.stringify(line)], session())).toMatchObject({ added: 1 });
     const statuses = await Promise.all([odd, key, odd, key].map((each) => statusOf(each)));
     expect(statuses).toEqual([200, 200, 200, 200]);
     expect(await dayUsage(fleet.redis, 'cus_-abc1')).toBe(2);
@@ -149,7 +151,7 @@ describe('a customer', () => {
     await removeCustomer(session(), customerId);
     expect(await fleet.redis.exists(redisKeys.keyUse(place), redisKeys.apiKey(place))).toBe(0);
     expect(await fleet.redis.exists(redisKeys.customerKeys(customerId))).toBe(0);
-    expect(await importKeys(fileOf(line), session())).toMatchObject({ added: 1 });
+    expect(await importKeys([line], session())).toMatchObject({ added: 1 });
     expect(await statusOf(key)).toBe(200);
   });
 

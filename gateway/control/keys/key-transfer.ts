@@ -1,8 +1,19 @@
 import { randomBytes } from 'node:crypto';
-import { apiKeyState, formatCustomerRecord, recordExpiry, type CustomerRecord } from '../../keys/records.ts';
-import { limitsIn } from '../../limits/limits.ts';
+import { describeIssues } from '#runtime/error-message.ts';
+import { z } from 'zod';
+import {
+  apiKeyState,
+  formatApiKeyRecord,
+  formatCustomerRecord,
+  parseApiKey,
+  parseCustomerRecord,
+  recordExpiry,
+  type CustomerRecord,
+} from '../../keys/records.ts';
 import type { RecordChange } from '../../platform/redis/record-change.ts';
-import { redisKeys } from '../../platform/redis/redis-keys.ts';
+import { UnexpectedValue } from '../../platform/redis/redis-errors.ts';
+import { isCustomerId, redisKeys, type CustomerId } from '../../platform/redis/redis-keys.ts';
+import { parseJson } from '../../platform/redis/redis-values.ts';
 import { markSetUp } from '../../platform/redis/set-up-marker.ts';
 import { assertLimits, listPlan } from '../customers/permitted-limits.ts';
 import { addCustomerToIndex } from '../customers/stored-customers.ts';
@@ -10,8 +21,53 @@ import { InvalidOperation } from '../invalid-operation.ts';
 import { recordChangeCall } from '../record-change-call.ts';
 import type { ReadingSession } from '../session.ts';
 import { scheduleExpiry } from '../webhooks/event-queue.ts';
-import { addToIndex, placeOf, placeOfHash } from './stored-keys.ts';
-import { isKey, parseLines, type TransferredCustomer, type TransferredKey } from './transfer-lines.ts';
+import { keyIdPattern } from './key-input.ts';
+import { addToIndex, placeOf, placeOfHash, type PlacedKey } from './stored-keys.ts';
+
+/** A customer in an export: a line of its own if it has no key there, otherwise with each key. */
+export interface TransferredCustomer {
+  customer: CustomerRecord;
+}
+
+type TransferredLine = TransferredCustomer | PlacedKey;
+
+/** A line of a file that importKeys reads: records as Redis has them, with the hash of a key, which is no credential. */
+export function exportLine(line: TransferredLine): string {
+  const { id: customerId, rev } = line.customer;
+  const customer = { ...given(formatCustomerRecord(line.customer)), rev: String(rev) };
+  const key = isKey(line) && { sha256: line.place.keyHash, key: given(formatApiKeyRecord(line.record)) };
+  return JSON.stringify({ customerId, customer, ...key });
+}
+
+const given = (fields: Record<string, string>) =>
+  Object.fromEntries(Object.entries(fields).filter(([, text]) => text !== ''));
+
+const isKey = (line: TransferredLine): line is PlacedKey => 'record' in line;
+
+const fields = z.record(z.string(), z.string());
+const lineSchema = z.strictObject({
+  customerId: z.string().refine(isCustomerId, 'is not cus_ and 1 to 96 letters, digits, _ and -'),
+  customer: fields,
+  sha256: z
+    .string()
+    .regex(/^[\da-f]{64}$/, 'is not a SHA-256 in hexadecimal')
+    .optional(),
+  key: fields
+    .refine(({ id = '' }) => keyIdPattern.test(id) && !isCustomerId(id), 'has no valid id')
+    .optional(),
+});
+
+/** @throws InvalidOperation or UnexpectedValue for a line that is invalid */
+export function parseLine(text: string): TransferredLine {
+  const { data, error } = lineSchema.safeParse(parseJson(text));
+  if (error !== undefined) throw new InvalidOperation(describeIssues(error).join('; '));
+  const { customerId, sha256: keyHash, key } = data;
+  const customer = parseCustomerRecord(customerId, data.customer);
+  if (customer === undefined) throw new InvalidOperation('customer is empty');
+  if (keyHash === undefined || key === undefined) return { customer };
+  const place = { customerId, keyHash };
+  return { place, customer, ...parseApiKey(place, { customer: data.customer, key }) };
+}
 
 /** Numbers of records of a file, by outcome: those of keys, and of customers that have no key in it. */
 export interface ImportResult {
@@ -20,13 +76,6 @@ export interface ImportResult {
   unchanged: number;
   /** Revoked or expired for longer than records are kept. */
   outdated: number;
-}
-
-/** A file of exported records. */
-export interface ExportFile {
-  lines: AsyncIterable<string> | Iterable<string>;
-  /** Hexadecimal SHA-256 of the file, known when all lines are read. */
-  sha256(): string;
 }
 
 const batchSize = 100;
@@ -38,15 +87,19 @@ const batchSize = 100;
  * @throws InvalidOperation that names the line
  */
 export async function importKeys(
-  { lines, sha256 }: ExportFile,
+  lines: AsyncIterable<string> | Iterable<string>,
   { redis, audit, now }: ReadingSession & { audit: RecordChange },
 ): Promise<ImportResult> {
   const result: ImportResult = { added: 0, unchanged: 0, outdated: 0 };
-  const absent: (TransferredKey | TransferredCustomer)[] = [];
+  const absent: TransferredLine[] = [];
   const seen = new Map<string, number>();
-  for await (const [number, line] of parseLines(lines)) {
+  let number = 0;
+  for await (const text of lines) {
+    number += 1;
+    if (text.trim() === '') continue;
     try {
-      for (const name of isKey(line) ? [line.id, line.sha256] : [line.customerId]) {
+      const line = parseLine(text);
+      for (const name of isKey(line) ? [line.record.id, line.place.keyHash] : [line.customer.id]) {
         const earlier = seen.get(name);
         if (earlier !== undefined) throw new InvalidOperation(`${name} is in line ${earlier}, too`);
         seen.set(name, number);
@@ -55,14 +108,14 @@ export async function importKeys(
       if (outcome === 'absent') absent.push(line);
       else result[outcome] += 1;
     } catch (error) {
-      if (error instanceof InvalidOperation) throw new InvalidOperation(`line ${number}: ${error.message}`);
+      if (error instanceof InvalidOperation || error instanceof UnexpectedValue)
+        throw new InvalidOperation(`line ${number}: ${error.message}`);
       throw error;
     }
   }
   if (absent.length > 0) {
     const target = `batch_${randomBytes(6).toString('hex')}`;
-    const after = { count: absent.length, fileSha256: sha256() };
-    await audit({ action: 'keys.import', target, before: null, after });
+    await audit({ action: 'keys.import', target, before: null, after: { count: absent.length } });
   }
   for (let start = 0; start < absent.length; start += batchSize) {
     const outcomes = await Promise.all(absent.slice(start, start + batchSize).map((line) => add(line)));
@@ -70,39 +123,39 @@ export async function importKeys(
   }
   const expiring = absent
     .filter(isKey)
-    .flatMap(({ id: keyId, expiresAt }) => (expiresAt ? [{ keyId, expiresAt }] : []));
+    .flatMap(({ record: { id: keyId, expiresAt } }) => (expiresAt ? [{ keyId, expiresAt }] : []));
   await scheduleExpiry(redis, expiring, now());
   await markSetUp(redis);
   return result;
 
-  async function checkKey(key: TransferredKey): Promise<'absent' | 'unchanged' | 'outdated'> {
-    const { customerId, sha256: keyHash } = key;
-    const [indexed, place = { customerId, keyHash }] = await Promise.all([
-      placeOf(redis, key.id),
-      placeOfHash(redis, keyHash),
+  async function checkKey({ place, record }: PlacedKey): Promise<'absent' | 'unchanged' | 'outdated'> {
+    const [indexed, known = place] = await Promise.all([
+      placeOf(redis, record.id),
+      placeOfHash(redis, place.keyHash),
     ]);
-    if (indexed !== undefined && indexed.keyHash !== keyHash) {
-      throw new InvalidOperation(`${key.id} is the id of another key in this Redis`);
+    if (indexed !== undefined && indexed.keyHash !== place.keyHash) {
+      throw new InvalidOperation(`${record.id} is the id of another key in this Redis`);
     }
-    const id = await redis.hget(redisKeys.apiKey(place), 'id');
-    if (id !== null && id !== key.id) {
-      throw new InvalidOperation(`the key of ${key.id} has the id ${id} in this Redis; leave this line out`);
+    const id = await redis.hget(redisKeys.apiKey(known), 'id');
+    if (id !== null && id !== record.id) {
+      throw new InvalidOperation(
+        `the key of ${record.id} has the id ${id} in this Redis; leave this line out`,
+      );
     }
     // Redis may have lost the customer alone.
-    if (id !== null && (await hasCustomer(place))) {
+    if (id !== null && (await hasCustomer(known.customerId))) {
       // Or the index.
-      await addToIndex(redis, key, place);
+      await addToIndex(redis, record, known);
       return 'unchanged';
     }
-    const end = recordExpiry(key);
+    const end = recordExpiry(record);
     if (end !== '' && end * 1000 <= now()) return 'outdated';
-    if (apiKeyState(key, now()) === 'active') await assertLimits(redis, key);
+    if (apiKeyState(record, now()) === 'active') await assertLimits(redis, record);
     return 'absent';
   }
 
-  async function checkCustomer(line: TransferredCustomer): Promise<'absent' | 'unchanged'> {
-    const customer = customerOf(line);
-    if (await hasCustomer(line)) {
+  async function checkCustomer({ customer }: TransferredCustomer): Promise<'absent' | 'unchanged'> {
+    if (await hasCustomer(customer.id)) {
       await addCustomerToIndex(redis, customer);
       return 'unchanged';
     }
@@ -110,25 +163,25 @@ export async function importKeys(
     return 'absent';
   }
 
-  async function hasCustomer({ customerId }: Pick<TransferredCustomer, 'customerId'>): Promise<boolean> {
-    return (await redis.exists(redisKeys.customer(customerId))) === 1;
+  async function hasCustomer(id: CustomerId): Promise<boolean> {
+    return (await redis.exists(redisKeys.customer(id))) === 1;
   }
 
   /** A customer that is present stays as it is. Another operator may be importing the same file. */
-  async function add(line: TransferredKey | TransferredCustomer): Promise<'added' | 'unchanged'> {
-    const customer = customerOf(line);
+  async function add(line: TransferredLine): Promise<'added' | 'unchanged'> {
+    const { customer } = line;
     const { id: customerId, rev } = customer;
     await listPlan(redis, customer);
     await addCustomerToIndex(redis, customer);
     let written = 0;
-    if (!(await hasCustomer(line))) {
-      const fields = { ...formatCustomerRecord(customer), rev: String(rev) };
-      written = await write({ customerId, rev: 0, customer: fields });
+    if (!(await hasCustomer(customerId))) {
+      const record = { ...formatCustomerRecord(customer), rev: String(rev) };
+      written = await write({ customerId, rev: 0, customer: record });
     }
     if (isKey(line)) {
-      const keyHash = line.sha256;
-      await addToIndex(redis, line, { customerId, keyHash });
-      written += await write({ customerId, rev: '', key: { keyHash, record: line, isNew: true } });
+      const { place, record } = line;
+      await addToIndex(redis, record, place);
+      written += await write({ customerId, rev: '', key: { keyHash: place.keyHash, record, isNew: true } });
     }
     return written === 0 ? 'unchanged' : 'added';
   }
@@ -137,9 +190,4 @@ export async function importKeys(
     const { keys, args } = recordChangeCall(change);
     return redis.changeRecord(keys.length, ...keys, ...args);
   }
-}
-
-function customerOf({ customerId, customer, ...record }: TransferredCustomer): CustomerRecord {
-  const { plan, suspendedAt, rev } = record;
-  return { id: customerId, ...customer, plan, ...limitsIn(record), suspendedAt, rev };
 }
