@@ -28,7 +28,7 @@ describe('each window', { tags: ['chromium'], timeout: 120_000 }, () => {
     const { redis } = started.kit;
     const plan = `by-${name}`;
     const set = (limit: number, ...more: string[]) =>
-      run('plans', 'set', plan, `--${name}`, String(limit), '--yes', ...more);
+      run('plans', 'set', plan, `--${name}`, String(limit), ...more);
     // The hash of the plan.
     await set(5, '--create');
     expect(await redis.hget(redisKeys.plan(plan), name)).toBe('5');

@@ -54,7 +54,6 @@ const byHand = {
   'who may, and signing in': [
     'api/access/caller.ts',
     'api/access/console-access.ts',
-    'api/access/verify-session.ts',
     'api/route.ts',
     'api/session.ts',
     'command/console.ts',
@@ -74,8 +73,6 @@ const byHand = {
     'command/operation-command.ts',
     'command/options.ts',
     'command/output.ts',
-    'command/redis-session.ts',
-    'command/setting-changes.ts',
   ],
 };
 
