@@ -30,14 +30,12 @@ describe('the page of settings', { tags: ['chromium'], timeout: 120_000 }, () =>
     await expectAccessible(page, 'settings-policy');
     expect(await policy()).toEqual(textFields(defaultBanPolicy));
     await form.getByRole('button', { name: 'Save' }).click();
-    await expect
-      .poll(policy)
-      .toEqual({
-        ...textFields(defaultBanPolicy),
-        strikes: '2',
-        strikesPerLimit: '0.001',
-        graceSeconds: '0',
-      });
+    await expect.poll(policy).toEqual({
+      ...textFields(defaultBanPolicy),
+      strikes: '2',
+      strikesPerLimit: '0.001',
+      graceSeconds: '0',
+    });
     const { redis } = started.kit;
     await expect.poll(() => redis.hgetall(redisKeys.plan('anonymous'))).toEqual({ minute: '7' });
     await expect.poll(() => redis.hgetall(redisKeys.usagePolicy)).toEqual({ retentionDays: '30' });
@@ -45,5 +43,15 @@ describe('the page of settings', { tags: ['chromium'], timeout: 120_000 }, () =>
     const { key } = await started.kit.issue({ minute: 1, day: 10 });
     const request = async () => (await send(`${started.kit.gateway.url}/v1/pets`, { key })).json;
     await expect.poll(request, { timeout: 5000 }).toMatchObject({ code: 'api_key_banned' });
+  });
+
+  test('an invalid policy is set right', async () => {
+    await started.kit.redis.hset(redisKeys.banPolicy, { strikes: 'lots' });
+    const { page } = await started.open('/console/bans', { name: 'Grace' });
+    const shown = page.locator('policy-settings');
+    await shown.getByText('it is "lots"').waitFor();
+    await shown.getByRole('button', { name: 'Change…' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
+    await expect.poll(async () => (await policy())['strikes']).toMatch(/^\d+$/);
   });
 });

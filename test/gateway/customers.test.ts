@@ -7,9 +7,8 @@ import {
   suspendCustomer,
 } from '../../gateway/control/customers/customers.ts';
 import { readCustomerDetail } from '../../gateway/control/customers/find-customers.ts';
-import { showCustomer } from '../../gateway/control/customers/stored-customers.ts';
-import { importKeys } from '../../gateway/control/keys/key-transfer.ts';
-import { exportLine } from '../../gateway/control/keys/transfer-lines.ts';
+import { exportLine, importKeys } from '../../gateway/control/keys/key-transfer.ts';
+import { showStoredKey } from '../../gateway/control/keys/stored-keys.ts';
 import { generateApiKey, hashApiKey } from '../../gateway/keys/api-key-format.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { startGatewayFleet } from '../support/kits/gateway-fleet.ts';
