@@ -78,9 +78,9 @@ describe('the documentation in a browser', { tags: ['chromium'] }, () => {
     const { page } = await open('/docs/reference');
     await enterKey(page, services.key);
     expect(await page.content()).not.toContain(services.key);
-    expect(
-      await page.evaluate('sessionStorage.length + localStorage.length + document.cookie.length'),
-    ).toBe(0);
+    expect(await page.evaluate('sessionStorage.length + localStorage.length + document.cookie.length')).toBe(
+      0,
+    );
     await page.reload();
     expect(await page.getByLabel('API key').inputValue()).toBe('');
   });

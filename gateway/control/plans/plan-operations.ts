@@ -1,11 +1,5 @@
 import { z } from 'zod';
-import {
-  byShadowField,
-  describeLimits,
-  forPlanFields,
-  knownIn,
-  planFields,
-} from '../../limits/limits.ts';
+import { byShadowField, describeLimits, forPlanFields, knownIn, planFields } from '../../limits/limits.ts';
 import { byWindow, eachExactly } from '../../limits/windows.ts';
 import { planValues } from '../../quota/plan-settings.ts';
 import { unchangedFields, type ChangedField } from '../audit/audit-log.ts';
