@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { send } from '../support/http/http.ts';
 import { barriers, expectClean } from '../support/kits/browser.ts';
-import { startConsole, type ConsoleKit } from '../support/kits/console-kit.ts';
+import { startConsole } from '../support/kits/console-kit.ts';
 import { startGateway } from '../support/kits/service.ts';
 import { shared } from '../support/kits/shared.ts';
 
@@ -23,7 +23,7 @@ describe('the overview', { tags: ['chromium'], timeout: 120_000 }, () => {
   };
 
   /** Opens the page, and waits for its first figures. */
-  async function openOverview(path = '/console', options: Parameters<ConsoleKit['open']>[2] = {}) {
+  async function openOverview(path = '/console', options: Parameters<typeof kit.open>[2] = {}) {
     const observed = await kit.open(path, { role: 'viewer' }, options);
     await observed.page.getByRole('heading', { name: 'Busiest customers' }).waitFor();
     return observed;

@@ -1,13 +1,11 @@
-import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { postJson, send, type ClientResponse } from '../support/http/http.ts';
 import { shownToCopy, startBrowser } from '../support/kits/browser.ts';
-import { runOps, runProgram, startGateway, type Service } from '../support/kits/service.ts';
+import { runOps, runProgram } from '../support/kits/service.ts';
+import { startServicesKit } from '../support/kits/services-kit.ts';
 import { shared } from '../support/kits/shared.ts';
-import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
-import { startAnyRedis } from '../support/stores/redis-server.ts';
 import { startUpstream } from '../support/upstreams/upstream.ts';
 
 const courier = fileURLToPath(new URL('../support/courier/', import.meta.url));
@@ -24,56 +22,48 @@ function expectNoPets(text: string, where: string): void {
 }
 
 describe('an API of parcels and boxes', { timeout: 60_000 }, () => {
-  const redis = shared(startAnyRedis);
-  const directory = shared(temporaryDirectory);
   const parcels = shared(startUpstream);
   const boxes = shared(startUpstream);
-  const gateway = shared(startCourier);
+  const kit = shared(() =>
+    startServicesKit(
+      () =>
+        Promise.resolve({
+          api: {
+            title: 'Courier API',
+            basePath: '/courier',
+            guide: join(courier, 'guide.md'),
+            changelog: join(courier, 'CHANGELOG.md'),
+            keyPrefix: 'box_',
+            keyVariable: 'COURIER_KEY',
+            portal: { title: 'Courier keys', color: '#7a1fa2' },
+          },
+          services: {
+            parcels: { description: join(courier, 'parcels.yaml'), urls: [parcels.url] },
+            boxes: { description: join(courier, 'boxes.yaml'), urls: [boxes.url] },
+          },
+        }),
+      { GATEWAY_WORKERS: '2' },
+    ),
+  );
   let key: string;
   beforeAll(async () => {
     ({ key } = await issueKey('--minute', '1000', '--day', '100000'));
   });
 
-  const ops = (...args: string[]) => runOps(args, { REDIS_URL: redis.url });
+  const ops = (...args: string[]) => runOps(args, { REDIS_URL: kit.server.url });
 
   async function issueKey(...limits: string[]): Promise<{ key: string; id: string }> {
     const { stdout } = await ops(...'keys issue --name Depot --plan enterprise --json'.split(' '), ...limits);
     return JSON.parse(stdout) as { key: string; id: string };
   }
 
-  async function startCourier(): Promise<Service> {
-    const file = {
-      api: {
-        title: 'Courier API',
-        basePath: '/courier',
-        guide: join(courier, 'guide.md'),
-        changelog: join(courier, 'CHANGELOG.md'),
-        keyPrefix: 'box_',
-        keyVariable: 'COURIER_KEY',
-        portal: { title: 'Courier keys', color: '#7a1fa2' },
-      },
-      services: {
-        parcels: { description: join(courier, 'parcels.yaml'), urls: [parcels.url] },
-        boxes: { description: join(courier, 'boxes.yaml'), urls: [boxes.url] },
-      },
-    };
-    const servicesFile = join(directory.path, 'services.yaml');
-    // JSON is YAML, too.
-    await writeFile(servicesFile, JSON.stringify(file));
-    return startGateway({
-      REDIS_URL: redis.url,
-      DATA_DIR: directory.path,
-      SERVICES_FILE: servicesFile,
-      GATEWAY_WORKERS: '2',
-    });
-  }
-
-  const get = (path: string, options: Parameters<typeof send>[1] = {}) => send(gateway.url + path, options);
+  const get = (path: string, options: Parameters<typeof send>[1] = {}) =>
+    send(kit.gateway.url + path, options);
 
   /** Follows an address of help as a client does. */
   async function expectHelp(response: ClientResponse): Promise<void> {
     const [, address = ''] = /<([^<>]+)>; rel="help"/.exec(response.header('Link') ?? '') ?? [];
-    const { pathname, hash } = new URL(address, gateway.url);
+    const { pathname, hash } = new URL(address, kit.gateway.url);
     const { text } = await get(pathname);
     expect(text).toContain(` id="${hash.slice(1)}"`);
   }
@@ -82,7 +72,7 @@ describe('an API of parcels and boxes', { timeout: 60_000 }, () => {
     expect(key).toMatch(/^box_[0-9A-Za-z]{38}$/);
     const found = await runProgram(
       ['gateway/faces/command/main.ts', 'keys', 'show', '--json'],
-      { REDIS_URL: redis.url },
+      { REDIS_URL: kit.server.url },
       { input: key },
     );
     expect(JSON.parse(found.stdout)).toMatchObject({ name: 'Depot', hint: `${key.slice(0, 8)}…` });
@@ -97,8 +87,8 @@ describe('an API of parcels and boxes', { timeout: 60_000 }, () => {
         .writeHead(201, { 'content-type': 'application/json', location: '/parcels/v2/parcels/CR9' })
         .end('{}');
     };
-    const sent = await postJson(`${gateway.url}/parcels/v2/parcels`, key, { tracking: 'CR9', grams: 1 });
-    expect(sent.header('Location')).toBe(`${gateway.url}/parcels/v2/parcels/CR9`);
+    const sent = await postJson(`${kit.gateway.url}/parcels/v2/parcels`, key, { tracking: 'CR9', grams: 1 });
+    expect(sent.header('Location')).toBe(`${kit.gateway.url}/parcels/v2/parcels/CR9`);
     expect((await get('/depot/boxes/m', { key })).status).toBe(200);
     expect(parcels.seen.map(({ method, url }) => `${method} ${url}`)).toEqual([
       'GET /parcels/v2/parcels?new',
@@ -123,7 +113,7 @@ describe('an API of parcels and boxes', { timeout: 60_000 }, () => {
     expectNoPets(text, '/openapi.json');
     expect(json).toMatchObject({
       info: { title: 'Courier API', contact: { name: 'Support of the Courier API' } },
-      servers: [{ url: gateway.url }],
+      servers: [{ url: kit.gateway.url }],
       components: { securitySchemes: { apiKey: { description: 'An API key, which starts with `box_`.' } } },
     });
     expect(Object.keys((json as { paths: object }).paths)).toEqual([
@@ -205,7 +195,7 @@ describe('an API of parcels and boxes', { timeout: 60_000 }, () => {
       await using browser = await startBrowser();
       const { stdout } = await ops('console', '--as', 'Ada', '--json');
       const { link } = JSON.parse(stdout) as { link: string };
-      const signIn = await browser.open(`${gateway.adminUrl}/console`);
+      const signIn = await browser.open(`${kit.gateway.adminUrl}/console`);
       await signIn.page.getByRole('heading', { name: 'Sign in' }).waitFor();
       expect(await signIn.page.title()).toBe('Sign in – Courier API gateway');
       const { page, requests } = await browser.open(link);

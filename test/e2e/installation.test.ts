@@ -2,24 +2,22 @@ import { execFile } from 'node:child_process';
 import { cp, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { temporaryDirectory, type TemporaryDirectory } from '../support/kits/temporary-directory.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { shared } from '../support/kits/shared.ts';
+import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { oldNode } from '../support/old-node.ts';
 
 const check = '--require ./gateway/deploy/demo/check-installation.cjs ';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
 /** The sources, without packages and without the generated database client, as after a clone. */
-let directory: TemporaryDirectory;
+const directory = shared(temporaryDirectory);
 
 beforeAll(async () => {
-  directory = await temporaryDirectory();
   for (const entry of ['package.json', 'gateway', 'pets-service/server.ts', 'prisma/migrate.ts']) {
     await cp(join(root, entry), join(directory.path, entry), { recursive: true });
   }
 });
-
-afterAll(() => directory[Symbol.asyncDispose]());
 
 /** Runs a program as its script does, with a Node. */
 async function start(

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { textFields } from '../../gateway/platform/redis/enforced-settings.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { defaultBanPolicy } from '../../gateway/quota/policies.ts';
-import { snapshot, startOpsKit, type OpsKit } from '../support/kits/ops-kit.ts';
+import { snapshot, startOpsKit } from '../support/kits/ops-kit.ts';
 import { shared } from '../support/kits/shared.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 
@@ -12,7 +12,7 @@ describe('a file of plans', { timeout: 120_000 }, () => {
   const kit = shared(startOpsKit);
   const directory = shared(temporaryDirectory);
   const fileOfPlans = () => join(directory.path, 'plans.yaml');
-  const ops: OpsKit['run'] = (...args) => kit.run(...args);
+  const ops = (...args: string[]) => kit.run(...args);
   const write = (text: string) => writeFile(fileOfPlans(), text);
   const hash = (key: string) => kit.redis.hgetall(key);
 

@@ -3,10 +3,11 @@ import { mkdir, readdir, readFile, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { postJson, send } from '../support/http/http.ts';
 import { runProgram, startGateway, startPetsService } from '../support/kits/service.ts';
-import { temporaryDirectory, type TemporaryDirectory } from '../support/kits/temporary-directory.ts';
+import { shared } from '../support/kits/shared.ts';
+import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { startRedisServer } from '../support/stores/redis-server.ts';
 import { createDatabase } from '../support/stores/stores.ts';
 
@@ -28,12 +29,11 @@ const installed = Object.entries(lockFile.packages)
   .map(([path]) => path);
 
 describe('a production installation', () => {
-  let directory: TemporaryDirectory;
+  const directory = shared(temporaryDirectory);
   /** Resolves packages where the links are, and not where they point to. */
   const NODE_PRESERVE_SYMLINKS = '1';
 
   beforeAll(async () => {
-    directory = await temporaryDirectory();
     await run('npm', ['pack', '--ignore-scripts', '--pack-destination', directory.path], { cwd: root });
     const [archive = ''] = await readdir(directory.path);
     await run('tar', ['-xzf', archive, '--strip-components=1'], { cwd: directory.path });
@@ -45,8 +45,6 @@ describe('a production installation', () => {
       }
     }
   });
-
-  afterAll(() => directory[Symbol.asyncDispose]());
 
   const script = (path: string) => join(directory.path, path);
   const env = (extra: Record<string, string> = {}) => ({

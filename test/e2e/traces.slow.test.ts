@@ -4,27 +4,16 @@ import { startBothServices } from '../support/kits/both-services.ts';
 import { shared } from '../support/kits/shared.ts';
 import { startPostgresServer } from '../support/stores/postgres-server.ts';
 import { startTraceCollector, type CollectedSpan } from '../support/stores/trace-collector.ts';
-import { startBreakingRelay } from '../support/upstreams/breaking-relay.ts';
 
 const serverKind = 2;
 
 /** All services of a request, from the gateway to PostgreSQL, export their spans to one collector. */
 describe('a trace', { tags: ['postgresql'] }, () => {
-  /** What the relay's random numbers are. 1 breaks nothing. */
-  const breaks: number[] = [];
-
   const postgres = shared(startPostgresServer);
   const collector = shared(startTraceCollector);
   const both = shared(async () =>
     startBothServices({ ...collector.env, DATABASE_URL: await postgres.createDatabase('pets') }),
   );
-  const relay = shared(() => {
-    const random = () => breaks.shift() ?? 1;
-    return startBreakingRelay({ port: both.petsService.port, odds: 0.5, random });
-  });
-  /** A gateway whose connections to the pets service break when `breaks` has numbers. */
-  const gateway = shared(() => both.addGateway({ PETS_SERVICE_URL: `http://127.0.0.1:${relay.port}` }));
-
   /** Server span of the gateway for a response. */
   const rootOf = (response: ClientResponse) =>
     collector.spans.find((span) => span.attributes['gateway.request_id'] === response.header('X-Request-Id'));
@@ -46,7 +35,7 @@ describe('a trace', { tags: ['postgresql'] }, () => {
 
   /** Trace ids in the access logs of a request. */
   const loggedTraceIds = (response: ClientResponse) =>
-    [gateway, both.petsService].map((service) => {
+    [both.gateway, both.petsService].map((service) => {
       const id = response.header('X-Request-Id') ?? '';
       const line = service
         .output()
@@ -63,7 +52,7 @@ describe('a trace', { tags: ['postgresql'] }, () => {
   ];
 
   test('of a 200 leads from the gateway to the pets service, and both access logs name it', async () => {
-    const response = await send(`${gateway.url}/v1/pets?limit=2`, { key: both.key });
+    const response = await send(`${both.gateway.url}/v1/pets?limit=2`, { key: both.key });
     expect(response.status).toBe(200);
     const spans = await traceOf(response, served.length);
     expect(tree(spans).toSorted()).toEqual(served.toSorted());
@@ -99,21 +88,21 @@ describe('a trace', { tags: ['postgresql'] }, () => {
 
   test('holds no key, no token, no query and no text of a body', async () => {
     const text = 'Unmistakable Name';
-    await postJson(`${gateway.url}/v1/pets`, both.key, { name: text, categoryId: 1 });
+    await postJson(`${both.gateway.url}/v1/pets`, both.key, { name: text, categoryId: 1 });
     await postJson(
-      `${gateway.url}/v1/pets`,
+      `${both.gateway.url}/v1/pets`,
       both.key,
       { name: text, categoryId: 1 },
       { 'Idempotency-Key': 'hushhush' },
     );
-    await send(`${gateway.url}/v1/pets?limit=1&token=hushhush`, { key: both.key });
-    await send(`${gateway.url}/v1/pets/${both.key}`, { key: both.key });
-    await send(`${gateway.url}/${both.key}`, {
+    await send(`${both.gateway.url}/v1/pets?limit=1&token=hushhush`, { key: both.key });
+    await send(`${both.gateway.url}/v1/pets/${both.key}`, { key: both.key });
+    await send(`${both.gateway.url}/${both.key}`, {
       headers: { host: `${both.key}.example.com`, 'user-agent': both.key },
     });
     const direct = `${both.petsService.url}/v1/pets/${both.token}`;
     await send(direct, { key: both.token });
-    const last = await send(`${gateway.url}/v1/pets`, { key: both.key });
+    const last = await send(`${both.gateway.url}/v1/pets`, { key: both.key });
     await traceOf(last, served.length);
     const directSpan = () => collector.spans.find(({ attributes }) => attributes['pets.caller'] === 'tests');
     await expect.poll(() => directSpan()?.attributes['http.route']).toBe('/v1/pets/{petId}');

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { redisKeys, type CustomerId } from '../../gateway/platform/redis/redis-keys.ts';
 import { send } from '../support/http/http.ts';
-import { startGatewayFleet, type GatewayFleet } from '../support/kits/gateway-fleet.ts';
+import { startGatewayFleet } from '../support/kits/gateway-fleet.ts';
 import { runOps } from '../support/kits/service.ts';
 import { shared } from '../support/kits/shared.ts';
 import { startKeyLoad } from '../support/load/key-load.ts';
@@ -20,7 +20,7 @@ describe('a Redis Cluster of three masters and three replicas', { tags: ['redis-
   const fleet = shared(() => startGatewayFleet(cluster.url, 3));
 
   const urls = () => fleet.gateways.map(({ url }) => url);
-  const pets: GatewayFleet['pets'] = (key, index) => fleet.pets(key, index);
+  const pets = (key: string, index?: number) => fleet.pets(key, index);
   const allOk = ['ok', 'ok', 'ok'];
 
   async function ops(...args: string[]): Promise<string> {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { startGatewayFleet, type GatewayFleet } from '../support/kits/gateway-fleet.ts';
+import { startGatewayFleet } from '../support/kits/gateway-fleet.ts';
 import { shared } from '../support/kits/shared.ts';
 import { startKeyLoad } from '../support/load/key-load.ts';
 import { dayUsage } from '../support/stores/day-counter.ts';
@@ -12,7 +12,7 @@ describe(
     const redis = shared(startRedisSentinels);
     const fleet = shared(() => startGatewayFleet(redis.url, 3));
 
-    const pets: GatewayFleet['pets'] = (key, index) => fleet.pets(key, index);
+    const pets = (key: string, index?: number) => fleet.pets(key, index);
 
     async function expectExactQuota(): Promise<void> {
       const { key, customerId } = await fleet.issue({ minute: 20 });

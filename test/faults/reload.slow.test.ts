@@ -174,7 +174,7 @@ describe('a gateway without workers', () => {
 
   test('another REDIS_URL needs a restart', async () => {
     const file = join(kit.directory, 'redis-url');
-    await writeFile(file, kit.redisUrl);
+    await writeFile(file, kit.server.url);
     await using gateway = await startGateway({
       DATA_DIR: join(kit.directory, 'other'),
       REDIS_URL_FILE: file,

@@ -1,11 +1,12 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { freePort } from '../support/http/free-port.ts';
 import { postJson, send } from '../support/http/http.ts';
-import { startBothServices, type BothServices } from '../support/kits/both-services.ts';
-import { startGateway, startOrdersService, type Service } from '../support/kits/service.ts';
+import { startBothServices } from '../support/kits/both-services.ts';
+import { startGateway, startOrdersService } from '../support/kits/service.ts';
+import { shared } from '../support/kits/shared.ts';
 import { countOutcomes, startLoad } from '../support/load/steady-load.ts';
 import { startUpstream } from '../support/upstreams/upstream.ts';
 
@@ -17,12 +18,10 @@ const upstreamFolder = fileURLToPath(new URL('../../gateway/upstream/', import.m
 /** A gateway in front of the real pets service, and of an orders service on a port, which the tests start. */
 describe('two services', { timeout: 120_000 }, () => {
   let port: number;
-  let kit: BothServices;
-  let gateway: Service;
 
-  beforeAll(async () => {
+  const kit = shared(startBothServices);
+  const gateway = shared(async () => {
     port = await freePort();
-    kit = await startBothServices();
     const services = {
       'pets-service': { description: join(upstreamFolder, 'pets.yaml'), urls: [kit.petsService.url] },
       orders: {
@@ -34,12 +33,7 @@ describe('two services', { timeout: 120_000 }, () => {
     const file = join(kit.dataDirectory, 'services.yaml');
     // JSON is YAML, too.
     await writeFile(file, JSON.stringify({ services }));
-    const env = { DATA_DIR: kit.dataDirectory, REDIS_URL: kit.redisUrl, SERVICES_FILE: file };
-    gateway = await startGateway(env);
-  }, 120_000);
-  afterAll(async () => {
-    await gateway[Symbol.asyncDispose]();
-    await kit[Symbol.asyncDispose]();
+    return startGateway({ DATA_DIR: kit.dataDirectory, REDIS_URL: kit.redisUrl, SERVICES_FILE: file });
   });
 
   const get = (path: string, headers: Record<string, string> = {}) =>

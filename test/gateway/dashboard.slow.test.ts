@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { parseExposition, type Exposition } from '../support/checks/exposition.ts';
 import { dashboard, fillVariables, rules } from '../support/checks/observability-files.ts';
@@ -6,7 +6,7 @@ import { parsePromql } from '../support/checks/promql.ts';
 import { send } from '../support/http/http.ts';
 import { startBothServices } from '../support/kits/both-services.ts';
 import { connectRedis } from '../support/kits/keys.ts';
-import { runPromtool, startPrometheus, type Prometheus } from '../support/kits/prometheus.ts';
+import { runPromtool, startPrometheus } from '../support/kits/prometheus.ts';
 import { shared } from '../support/kits/shared.ts';
 
 /** Labels that Prometheus adds to every series. */
@@ -107,14 +107,12 @@ describe('the metrics of a gateway with two workers and of a pets service', () =
   });
 
   describe('in Prometheus', { tags: ['prometheus'] }, () => {
-    let prometheus: Prometheus;
-
-    beforeAll(async () => {
-      const jobs = { gateways: services.gateway.adminUrl, 'pets-services': services.petsService.url };
-      prometheus = await startPrometheus({ jobs, intervalMs: 500 });
-    });
-
-    afterAll(() => prometheus[Symbol.asyncDispose]());
+    const prometheus = shared(() =>
+      startPrometheus({
+        jobs: { gateways: services.gateway.adminUrl, 'pets-services': services.petsService.url },
+        intervalMs: 500,
+      }),
+    );
 
     test.each([
       ['gateway', () => gateway],

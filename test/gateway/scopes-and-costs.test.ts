@@ -1,16 +1,14 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { readLastDays } from '../../gateway/control/usage/usage-record.ts';
-import type { RedisClient } from '../../gateway/platform/redis/redis-client.ts';
 import { redisKeys, type CustomerId } from '../../gateway/platform/redis/redis-keys.ts';
 import { createSimulatedTime } from '../support/checks/simulated-time.ts';
 import { postJson, send } from '../support/http/http.ts';
-import { connectRedis, keyIssuer, sessionOf } from '../support/kits/keys.ts';
-import { startGateway, type Service } from '../support/kits/service.ts';
-import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
-import { startRedisServer, type RedisServer } from '../support/stores/redis-server.ts';
-import { startUpstream, type Upstream } from '../support/upstreams/upstream.ts';
+import { sessionOf } from '../support/kits/keys.ts';
+import { startServicesKit } from '../support/kits/services-kit.ts';
+import { shared } from '../support/kits/shared.ts';
+import { startUpstream } from '../support/upstreams/upstream.ts';
 
 const responses = "responses: { '200': { description: Found, content: { application/json: {} } } }";
 const description = `openapi: 3.1.1
@@ -31,39 +29,23 @@ paths:
 `;
 
 describe('scopes and costs', { tags: ['redis-server'] }, () => {
-  const stack = new AsyncDisposableStack();
-  let server: RedisServer;
-  let redis: RedisClient;
-  let upstream: Upstream;
-  let gateway: Service;
-  let keys: ReturnType<typeof keyIssuer>;
-
-  beforeAll(async () => {
-    server = stack.use(await startRedisServer());
-    upstream = stack.use(await startUpstream());
-    const directory = stack.use(await temporaryDirectory());
-    redis = await connectRedis(server.url);
-    stack.defer(() => redis.disconnect());
-    keys = keyIssuer(redis);
-    await writeFile(join(directory.path, 'boxes.yaml'), description);
-    const servicesFile = join(directory.path, 'services.yaml');
-    await writeFile(
-      servicesFile,
-      `services: { boxes: { description: boxes.yaml, urls: ['${upstream.url}'] } }`,
-    );
-    gateway = stack.use(await startGateway({ REDIS_URL: server.url, SERVICES_FILE: servicesFile }));
-  });
-  afterAll(() => stack.disposeAsync());
+  const upstream = shared(startUpstream);
+  const kit = shared(() =>
+    startServicesKit(async (_stack, directory) => {
+      await writeFile(join(directory, 'boxes.yaml'), description);
+      return { services: { boxes: { description: 'boxes.yaml', urls: [upstream.url] } } };
+    }),
+  );
 
   /** Without that of the archive, which small limits could not pay. */
   const scopes = ['boxes:read', 'boxes:write'];
-  const session = () => sessionOf(redis);
-  const get = (path: string, key: string) => send(`${gateway.url}/v1${path}`, { key });
-  const add = (key: string) => postJson(`${gateway.url}/v1/boxes`, key, {});
+  const session = () => sessionOf(kit.redis);
+  const get = (path: string, key: string) => send(`${kit.gateway.url}/v1${path}`, { key });
+  const add = (key: string) => postJson(`${kit.gateway.url}/v1/boxes`, key, {});
   const lastDay = async (id: CustomerId) => (await readLastDays(session(), id, 1)).at(-1);
 
   test('a key with a list of scopes may call their operations only, and is told which it lacks', async () => {
-    const { key } = await keys.issue({ scopes: ['boxes:read'] });
+    const { key } = await kit.issue({ scopes: ['boxes:read'] });
     expect((await get('/boxes', key)).status).toBe(200);
     const before = upstream.seen.length;
     const refused = await add(key);
@@ -80,33 +62,33 @@ describe('scopes and costs', { tags: ['redis-server'] }, () => {
   });
 
   test('a change of scopes is in force on the next request, and in the audit log', async () => {
-    const { key, id } = await keys.issue({ scopes: ['boxes:read'] });
+    const { key, id } = await kit.issue({ scopes: ['boxes:read'] });
     expect((await add(key)).status).toBe(403);
-    await keys.store.change(id, { scopes: ['boxes:read', 'boxes:write'] });
+    await kit.store.change(id, { scopes: ['boxes:read', 'boxes:write'] });
     expect((await add(key)).status).toBe(200);
-    await keys.store.change(id, { scopes: ['boxes:write'] });
+    await kit.store.change(id, { scopes: ['boxes:write'] });
     expect((await get('/boxes', key)).status).toBe(403);
-    await keys.store.change(id, { scopes: null });
+    await kit.store.change(id, { scopes: null });
     expect((await get('/boxes', key)).status).toBe(200);
-    const [last] = await redis.xrevrange(redisKeys.audit, '+', '-', 'COUNT', 1);
+    const [last] = await kit.redis.xrevrange(redisKeys.audit, '+', '-', 'COUNT', 1);
     expect(last?.[1].join(' ')).toMatch(/"scopes":\["boxes:write"\]/);
   });
 
   test('a scope that no operation needs is refused, and changes nothing', async () => {
-    const { id } = await keys.issue({ scopes: ['boxes:read'] });
+    const { id } = await kit.issue({ scopes: ['boxes:read'] });
     // Gateways say which there are.
-    await expect.poll(() => redis.hlen(redisKeys.processStatuses)).toBe(1);
-    await expect(keys.store.change(id, { scopes: ['boxes:raed'] })).rejects.toThrow(
+    await expect.poll(() => kit.redis.hlen(redisKeys.processStatuses)).toBe(1);
+    await expect(kit.store.change(id, { scopes: ['boxes:raed'] })).rejects.toThrow(
       'no operation needs the scope boxes:raed; known are boxes:archive, boxes:read, boxes:write',
     );
-    expect((await keys.store.show(id)).record.scopes).toEqual(['boxes:read']);
+    expect((await kit.store.show(id)).record.scopes).toEqual(['boxes:read']);
   });
 
   test('scopes that were edited into something else by hand widen nothing', async () => {
-    const { key, customerId, keyHash } = await keys.issue({ scopes: ['boxes:read'] });
+    const { key, customerId, keyHash } = await kit.issue({ scopes: ['boxes:read'] });
     expect((await get('/boxes', key)).status).toBe(200);
     for (const text of ['', ' ', 'boxes:write,boxes:read', '"all"']) {
-      await redis
+      await kit.redis
         .multi()
         .hset(redisKeys.apiKey({ customerId, keyHash }), 'scopes', text)
         .hincrby(redisKeys.customer(customerId), 'rev', 1)
@@ -116,7 +98,7 @@ describe('scopes and costs', { tags: ['redis-server'] }, () => {
   });
 
   test('a request takes what it costs from each window; with less left it is refused and takes nothing', async () => {
-    const { key, customerId } = await keys.issue({ minute: 12, day: 100, scopes });
+    const { key, customerId } = await kit.issue({ minute: 12, day: 100, scopes });
     const first = await get('/reports', key);
     expect([first.status, first.header('ratelimit')?.replaceAll(/;t=\d+/g, '')]).toEqual([
       200,
@@ -138,21 +120,21 @@ describe('scopes and costs', { tags: ['redis-server'] }, () => {
       expect((await get('/boxes', key)).header('x-ratelimit-remaining')).toBe(remaining);
     expect((await get('/boxes', key)).status).toBe(429);
     expect(await lastDay(customerId)).toMatchObject({ served: 4, units: 12 });
-    const { json } = await send(`${gateway.url}/v1/usage?days=1`, { key });
+    const { json } = await send(`${kit.gateway.url}/v1/usage?days=1`, { key });
     expect(json).toMatchObject({ minute: { used: 12 }, days: [{ served: 4, units: 12 }] });
   });
 
   test('Retry-After suffices', async () => {
-    const { key, customerId } = await keys.issue({ minute: 6, day: 100, scopes });
+    const { key, customerId } = await kit.issue({ minute: 6, day: 100, scopes });
     expect((await get('/reports', key)).status).toBe(200);
-    await redis.pexpire(redisKeys.openWindow(customerId, 'minute'), 900);
+    await kit.redis.pexpire(redisKeys.openWindow(customerId, 'minute'), 900);
     const refused = await get('/reports', key);
     expect([refused.status, refused.header('retry-after')]).toEqual([429, '1']);
     await expect.poll(async () => (await get('/reports', key)).status).toBe(200);
   });
 
   test('a request that costs more than a limit is 403, without Retry-After, and counts as a refusal', async () => {
-    const issued = await keys.issue();
+    const issued = await kit.issue();
     const { key, customerId } = issued;
     for (let attempt = 0; attempt < 3; attempt += 1) {
       const refused = await get('/archive', key);
@@ -165,32 +147,34 @@ describe('scopes and costs', { tags: ['redis-server'] }, () => {
       expect(refused.header('retry-after')).toBeUndefined();
       expect(refused.header('x-ratelimit-remaining')).toBe('60');
     }
-    expect(gateway.output()).toMatch(/"plan":"free","operation":"GET \/v1\/archive","units":500/);
+    expect(kit.gateway.output()).toMatch(/"plan":"free","operation":"GET \/v1\/archive","units":500/);
     await expect
       .poll(() => lastDay(customerId), { timeout: 15_000 })
       .toMatchObject({ served: 0, refused: 3 });
     // A program that goes on is banned, as after a 429.
-    await createSimulatedTime(redis, issued).moveTimes(11_000);
+    await createSimulatedTime(kit.redis, issued).moveTimes(11_000);
     for (let strike = 1; strike < 60; strike += 1) expect((await get('/archive', key)).status).toBe(403);
     expect(await get('/archive', key)).toMatchObject({ status: 429, json: { code: 'api_key_banned' } });
   });
 
   test('an own limit below the cost of what the key may call is refused', async () => {
-    await expect(keys.issue({ minute: 499 })).rejects.toThrow(
+    await expect(kit.issue({ minute: 499 })).rejects.toThrow(
       'GET /v1/archive costs 500, more than the limit of 499 a minute: raise it, or give the key scopes without boxes:archive',
     );
-    const { id } = await keys.issue({ minute: 499, scopes });
-    await expect(keys.store.change(id, { scopes: null })).rejects.toThrow('GET /v1/archive costs 500');
+    const { id } = await kit.issue({ minute: 499, scopes });
+    await expect(kit.store.change(id, { scopes: null })).rejects.toThrow('GET /v1/archive costs 500');
   });
 
   test('without Redis costs count locally, and are added to the record when it is back', async () => {
-    const { key, customerId } = await keys.issue({ minute: 12, day: 100, scopes });
+    const { key, customerId } = await kit.issue({ minute: 12, day: 100, scopes });
     expect((await get('/boxes', key)).status).toBe(200);
-    server.signal('SIGSTOP');
-    await expect.poll(async () => (await send(`${gateway.adminUrl}/readyz`)).text).toContain('unavailable');
+    kit.server.signal('SIGSTOP');
+    await expect
+      .poll(async () => (await send(`${kit.gateway.adminUrl}/readyz`)).text)
+      .toContain('unavailable');
     const statuses = [];
     for (let request = 0; request < 3; request += 1) statuses.push((await get('/reports', key)).status);
-    server.signal('SIGCONT');
+    kit.server.signal('SIGCONT');
     expect(statuses).toEqual([200, 200, 429]);
     await expect.poll(() => lastDay(customerId), { timeout: 20_000 }).toMatchObject({ served: 3, units: 11 });
   });

@@ -1,21 +1,18 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { writeFile } from 'node:fs/promises';
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer, type RequestListener } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pathToFileURL } from 'node:url';
 import { Agent, EventSource, request, type Dispatcher } from 'undici';
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { toolPackages } from '../contract/tools/tools.ts';
 import { residentBytes } from '../support/checks/resident-memory.ts';
 import { parseRaw, send, sendRaw } from '../support/http/http.ts';
 import { listening } from '../support/http/listening.ts';
-import { connectRedis, keyIssuer } from '../support/kits/keys.ts';
-import { startGateway, type Service } from '../support/kits/service.ts';
-import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
-import { startAnyRedis } from '../support/stores/redis-server.ts';
+import { startServicesKit } from '../support/kits/services-kit.ts';
+import { shared } from '../support/kits/shared.ts';
 
 /*
  * A service that is known by its path alone, as a real HTTP server that reads and writes as a test wants it to: what
@@ -27,47 +24,33 @@ const maxBodyBytes = 64 * megabyte;
 const cookies = ['a=1; Path=/v1', 'b=2'];
 
 describe('a service that is known by its path', () => {
-  const stack = new AsyncDisposableStack();
   let respond: RequestListener = (_req, res) => res.end();
-  let gateway: Service;
+
+  const kit = shared(() =>
+    startServicesKit(async (stack) => {
+      const listen = async (listener: RequestListener) =>
+        stack.use(await listening(createServer(listener))).url;
+      const url = await listen((req, res) => (req.url === '/readyz' ? res.end() : respond(req, res)));
+      const inner = await listen((req, res) => res.setHeader('set-cookie', cookies).end(`inner ${req.url}`));
+      const events = await listen((_req, res) =>
+        res.writeHead(200, { 'content-type': 'text/event-stream' }).write(': hello\n\n'),
+      );
+      const services = {
+        shop: { urls: [url], paths: ['/v1'], maxBodyBytes, timeoutMs: 2000 },
+        inner: { urls: [inner], paths: ['/v1/inner'], setCookie: true },
+        events: { urls: [events], paths: ['/v1/events'], connections: 2000, timeoutMs: 60_000 },
+      };
+      return { services, api: { keyHeader: 'X-API-Key' } };
+    }),
+  );
   let key: string;
   let readOnly: string;
   let shop: string;
-  let directory: string;
-
-  const listen = async (server: Server) => stack.use(await listening(server)).url;
-
   beforeAll(async () => {
-    const redis = stack.use(await startAnyRedis());
-    ({ path: directory } = stack.use(await temporaryDirectory()));
-    const url = await listen(
-      createServer((req, res) => (req.url === '/readyz' ? res.end() : respond(req, res))),
-    );
-    const inner = await listen(
-      createServer((req, res) => res.setHeader('set-cookie', cookies).end(`inner ${req.url}`)),
-    );
-    const events = await listen(
-      createServer((_req, res) =>
-        res.writeHead(200, { 'content-type': 'text/event-stream' }).write(': hello\n\n'),
-      ),
-    );
-    const file = join(directory, 'services.yaml');
-    const services = {
-      shop: { urls: [url], paths: ['/v1'], maxBodyBytes, timeoutMs: 2000 },
-      inner: { urls: [inner], paths: ['/v1/inner'], setCookie: true },
-      events: { urls: [events], paths: ['/v1/events'], connections: 2000, timeoutMs: 60_000 },
-    };
-    await writeFile(file, JSON.stringify({ services, api: { keyHeader: 'X-API-Key' } }));
-    gateway = stack.use(
-      await startGateway({ REDIS_URL: redis.url, DATA_DIR: directory, SERVICES_FILE: file }),
-    );
-    const client = await connectRedis(redis.url);
-    stack.defer(() => client.disconnect());
-    const { issue } = keyIssuer(client);
-    ({ key } = await issue({ plan: 'business', minute: 100_000 }));
-    ({ key: readOnly } = await issue({ plan: 'business', scopes: ['shop:read'] }));
-    shop = `${gateway.url}/v1`;
-  }, 120_000);
+    ({ key } = await kit.issue({ plan: 'business', minute: 100_000 }));
+    ({ key: readOnly } = await kit.issue({ plan: 'business', scopes: ['shop:read'] }));
+    shop = `${kit.gateway.url}/v1`;
+  });
   beforeEach(() => {
     respond = (req, res) => {
       let bytes = 0;
@@ -77,7 +60,6 @@ describe('a service that is known by its path', () => {
       );
     };
   });
-  afterAll(() => stack.disposeAsync());
 
   test('takes the key from the header of the services file as well, which the service does not get', async () => {
     const ok = await send(`${shop}/a`, { headers: { 'x-api-key': key } });
@@ -93,8 +75,8 @@ describe('a service that is known by its path', () => {
       code: 'missing_api_key',
       message: 'An API key is required: send it as "Authorization: Bearer <API_KEY>", or alone in x-api-key.',
     });
-    expect((await send(`${gateway.url}/docs.md`)).text).toContain('header, or alone in `x-api-key`:');
-    expect((await send(`${gateway.url}/openapi.json`)).text).toContain(
+    expect((await send(`${kit.gateway.url}/docs.md`)).text).toContain('header, or alone in `x-api-key`:');
+    expect((await send(`${kit.gateway.url}/openapi.json`)).text).toContain(
       'The header `x-api-key` may hold it, too.',
     );
   });
@@ -103,7 +85,7 @@ describe('a service that is known by its path', () => {
     [`${method} ${path} HTTP/1.1`, 'Host: x', `Authorization: Bearer ${key}`, ...fields, '', ''].join('\r\n');
 
   const raw = async (...args: Parameters<typeof head>) =>
-    parseRaw(await sendRaw(gateway.port, head(args[0], args[1], 'Connection: close', ...args.slice(2))));
+    parseRaw(await sendRaw(kit.gateway.port, head(args[0], args[1], 'Connection: close', ...args.slice(2))));
 
   function* zeros(megabytes: number, onChunk = (_sent: number) => {}) {
     const chunk = Buffer.alloc(megabyte);
@@ -121,8 +103,8 @@ describe('a service that is known by its path', () => {
     });
 
   async function openRaw(bytes: string) {
-    const socket: Socket = connect(gateway.port, '127.0.0.1');
-    stack.defer(() => void socket.destroy());
+    const socket: Socket = connect(kit.gateway.port, '127.0.0.1');
+    onTestFinished(() => void socket.destroy());
     let received = '';
     socket.on('data', (chunk) => (received += chunk.toString('latin1'))).on('error', () => {});
     socket.write(bytes);
@@ -143,7 +125,7 @@ describe('a service that is known by its path', () => {
       expect((await send(`${shop}/inner/x`, { key })).text).toBe('inner /v1/inner/x');
       expect((await send(`${shop}/%69nner/x`, { key })).text).toBe('inner /v1/%69nner/x');
       expect((await send(`${shop}/innermost`, { key })).json).toMatchObject({ url: '/v1/innermost' });
-      expect((await send(`${gateway.url}/%761/x`)).status).toBe(404);
+      expect((await send(`${kit.gateway.url}/%761/x`)).status).toBe(404);
       expect((await send(`${shop}/x`)).status).toBe(401);
       expect((await send(`${shop}/usage`, { key })).json).toMatchObject({ plan: 'business' });
     });
@@ -190,7 +172,7 @@ describe('a service that is known by its path', () => {
     };
     const body =
       'Transfer-Encoding: chunked\r\nTrailer: X-Sum\r\nConnection: close\r\n\r\n1\r\na\r\n0\r\nX-Sum: of the client';
-    const received = await sendRaw(gateway.port, head('POST', '/v1/a', body));
+    const received = await sendRaw(kit.gateway.port, head('POST', '/v1/a', body));
     expect(received).toMatch(/^HTTP\/1\.1 200 [^]*\r\n\{\}\r\n/);
     expect(received).not.toMatch(/of the|^trailer/im);
   });
@@ -330,7 +312,7 @@ describe('a service that is known by its path', () => {
           };
           write();
         };
-        const before = residentBytes(gateway.pid);
+        const before = residentBytes(kit.gateway.pid);
         const { body } = await request(`${shop}/a`, { headers: { authorization: `Bearer ${key}` } });
         let seen = -1;
         await expect
@@ -343,7 +325,7 @@ describe('a service that is known by its path', () => {
         let most = 0;
         for await (const chunk of body) {
           bytes += (chunk as Buffer).length;
-          most = Math.max(most, residentBytes(gateway.pid));
+          most = Math.max(most, residentBytes(kit.gateway.pid));
         }
         expect(bytes).toBe(200 * megabyte);
         expect((most - before) / megabyte).toBeLessThan(150);
@@ -355,16 +337,16 @@ describe('a service that is known by its path', () => {
       onTestFinished(() => sockets.forEach((socket) => socket.destroy()));
       const openStreams = async (count: number) => {
         for (let index = 0; index < count; index += 1) {
-          const socket = connect(gateway.port, '127.0.0.1');
+          const socket = connect(kit.gateway.port, '127.0.0.1');
           sockets.push(socket);
           socket.write(head('GET', '/v1/events'));
           await once(socket, 'data');
         }
       };
       await openStreams(100);
-      const before = residentBytes(gateway.pid);
+      const before = residentBytes(kit.gateway.pid);
       await openStreams(900);
-      expect((residentBytes(gateway.pid) - before) / 900 / 1024).toBeLessThan(40);
+      expect((residentBytes(kit.gateway.pid) - before) / 900 / 1024).toBeLessThan(40);
     });
 
     test('is an event stream for an EventSource, which gets each event as it is sent', async () => {
@@ -374,7 +356,7 @@ describe('a service that is known by its path', () => {
         sent.push(() => void res.write('data: 1\n\n'));
       };
       const agent = new Agent();
-      stack.defer(() => agent.destroy());
+      onTestFinished(() => agent.destroy());
       const withKey: Dispatcher = agent.compose((dispatch) => (options, handler) => {
         const headers = { ...(options.headers as Record<string, string>), authorization: `Bearer ${key}` };
         return dispatch({ ...options, headers }, handler);

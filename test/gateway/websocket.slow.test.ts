@@ -1,72 +1,61 @@
-import { writeFile } from 'node:fs/promises';
 import { createServer, type RequestListener, type Server } from 'node:http';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { WebSocket, WebSocketServer, type ClientOptions } from 'ws';
 import { residentBytes } from '../support/checks/resident-memory.ts';
 import { send, sendRaw } from '../support/http/http.ts';
 import { listening } from '../support/http/listening.ts';
-import { connectRedis, keyIssuer } from '../support/kits/keys.ts';
 import { runOps, startGateway, type Service } from '../support/kits/service.ts';
-import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
-import { startAnyRedis } from '../support/stores/redis-server.ts';
+import { startServicesKit } from '../support/kits/services-kit.ts';
+import { shared } from '../support/kits/shared.ts';
 
 const megabyte = 1024 * 1024;
 
 describe('a service with upgrade: true', () => {
-  const stack = new AsyncDisposableStack();
   const echo = new WebSocketServer({ noServer: true, maxPayload: 100 * megabyte });
-  let env: Record<string, string>;
-  let gateway: Service;
-  let issuer: ReturnType<typeof keyIssuer>;
-  let key: string;
   /** What the service saw last. */
   let headers: Record<string, unknown> = {};
 
-  const listen = async (server: Server) => stack.use(await listening(server)).url;
-
+  const kit = shared(() =>
+    startServicesKit(async (stack) => {
+      const respond: RequestListener = (req, res) => {
+        ({ headers } = req);
+        res.writeHead(req.url === '/readyz' ? 200 : 418).end(req.url);
+      };
+      const server = createServer(respond);
+      server.on('upgrade', (req, socket, head) => {
+        ({ headers } = req);
+        // The gateway may have given up.
+        socket.on('error', () => {});
+        if (req.url === '/live/refused') {
+          socket.end('HTTP/1.1 409 Conflict\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\nno');
+        } else if (req.url === '/live/large') {
+          socket.end(
+            Buffer.concat([Buffer.from('HTTP/1.1 200 OK\r\n\r\n'), Buffer.alloc(30 * megabyte, 'x')]),
+          );
+        } else if (req.url !== '/live/silent') {
+          echo.handleUpgrade(req, socket, head, (client) => echo.emit('connection', client, req));
+        }
+      });
+      echo.on('connection', (client, req) => {
+        if (req.url === '/live/end') client.close(4001, 'bye');
+        client.on('message', (data, isBinary) => client.send(data, { binary: isBinary }));
+      });
+      const listen = async (target: Server) => stack.use(await listening(target)).url;
+      const url = await listen(server);
+      const services = {
+        live: { urls: [url], paths: ['/live'], upgrade: true, timeoutMs: 1000 },
+        plain: { urls: [await listen(createServer(respond))], paths: ['/plain'] },
+      };
+      return { services };
+    }),
+  );
+  let key: string;
   beforeAll(async () => {
-    const redis = stack.use(await startAnyRedis());
-    const directory = stack.use(await temporaryDirectory());
-    const respond: RequestListener = (req, res) => {
-      ({ headers } = req);
-      res.writeHead(req.url === '/readyz' ? 200 : 418).end(req.url);
-    };
-    const server = createServer(respond);
-    server.on('upgrade', (req, socket, head) => {
-      ({ headers } = req);
-      // The gateway may have given up.
-      socket.on('error', () => {});
-      if (req.url === '/live/refused') {
-        socket.end('HTTP/1.1 409 Conflict\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\nno');
-      } else if (req.url === '/live/large') {
-        socket.end(Buffer.concat([Buffer.from('HTTP/1.1 200 OK\r\n\r\n'), Buffer.alloc(30 * megabyte, 'x')]));
-      } else if (req.url !== '/live/silent') {
-        echo.handleUpgrade(req, socket, head, (client) => echo.emit('connection', client, req));
-      }
-    });
-    echo.on('connection', (client, req) => {
-      if (req.url === '/live/end') client.close(4001, 'bye');
-      client.on('message', (data, isBinary) => client.send(data, { binary: isBinary }));
-    });
-    const url = await listen(server);
-    const file = join(directory.path, 'services.yaml');
-    const services = {
-      live: { urls: [url], paths: ['/live'], upgrade: true, timeoutMs: 1000 },
-      plain: { urls: [await listen(createServer(respond))], paths: ['/plain'] },
-    };
-    await writeFile(file, JSON.stringify({ services }));
-    env = { REDIS_URL: redis.url, DATA_DIR: directory.path, SERVICES_FILE: file };
-    gateway = stack.use(await startGateway(env));
-    const client = await connectRedis(redis.url);
-    stack.defer(() => client.disconnect());
-    issuer = keyIssuer(client);
-    ({ key } = await issuer.issue({ plan: 'business' }));
-  }, 120_000);
-  afterAll(() => stack.disposeAsync());
+    ({ key } = await kit.issue({ plan: 'business' }));
+  });
 
   function open(path: string, options: ClientOptions & { key?: string; from?: Service } = {}): WebSocket {
-    const { from = gateway, ...rest } = options;
+    const { from = kit.gateway, ...rest } = options;
     const socket = new WebSocket(`${from.url.replace('http', 'ws')}${path}`, {
       headers: { authorization: `Bearer ${options.key ?? key}` },
       ...rest,
@@ -93,7 +82,7 @@ describe('a service with upgrade: true', () => {
     );
 
   test('has WebSockets, which cost one unit, in the name of the caller', async () => {
-    const { key: own } = await issuer.issue({ plan: 'business' });
+    const { key: own } = await kit.issue({ plan: 'business' });
     const socket = open('/live/echo?a=1', { key: own });
     const upgrade = new Promise<Record<string, unknown>>((resolve) =>
       socket.once('upgrade', (res) => resolve(res.headers)),
@@ -112,13 +101,13 @@ describe('a service with upgrade: true', () => {
       socket.send(message);
       expect((await echoed).equals(Buffer.from(message))).toBe(true);
     }
-    expect((await send(`${gateway.url}/live/usage`, { key: own })).json).toMatchObject({
+    expect((await send(`${kit.gateway.url}/live/usage`, { key: own })).json).toMatchObject({
       minute: { used: 1 },
     });
     socket.close(4000, 'done');
     expect(await closed(socket)).toBe(4000);
     await expect
-      .poll(() => gateway.output())
+      .poll(() => kit.gateway.output())
       .toMatch(/"route":"\/live\/\*","upstreamService":"live","status":101,"keyId"/);
   });
 
@@ -140,12 +129,12 @@ describe('a service with upgrade: true', () => {
 
   test('needs a valid key with the scope to write, within the limits', async () => {
     expect(await refused(open('/live/a', { key: 'nothing' }))).toMatchObject({ status: 401 });
-    const { key: reader } = await issuer.issue({ plan: 'business', scopes: ['live:read'] });
+    const { key: reader } = await kit.issue({ plan: 'business', scopes: ['live:read'] });
     expect(await refused(open('/live/a', { key: reader }))).toMatchObject({
       status: 403,
       text: expect.stringContaining('live:write'),
     });
-    const { key: poor } = await issuer.issue({ plan: 'business', minute: 1 });
+    const { key: poor } = await kit.issue({ plan: 'business', minute: 1 });
     await opened(open('/live/a', { key: poor }));
     expect(await refused(open('/live/a', { key: poor }))).toMatchObject({ status: 429 });
   });
@@ -159,7 +148,7 @@ describe('a service with upgrade: true', () => {
         head('/plain/a', 'websocket'),
         head('/live/%2e%2e/a', 'websocket'),
         head('/live/a', 'websocket').replace('\r\n\r\n', '\r\nContent-Length: 1\r\n\r\nx'),
-      ].map(async (bytes) => Number((await sendRaw(gateway.port, bytes)).split(' ')[1])),
+      ].map(async (bytes) => Number((await sendRaw(kit.gateway.port, bytes)).split(' ')[1])),
     );
     expect(statuses).toEqual([418, 418, 400, 418]);
     expect(headers['upgrade']).toBeUndefined();
@@ -168,7 +157,7 @@ describe('a service with upgrade: true', () => {
   test('loses those of a key that is revoked or banned, also one that asks for its usage all the time', async () => {
     const ended = await Promise.all(
       ['revoke', 'ban'].map(async (what) => {
-        const issued = await issuer.issue({ plan: 'business' });
+        const issued = await kit.issue({ plan: 'business' });
         const socket = open('/live/a', { key: issued.key });
         await opened(socket);
         return { what, issued, code: closed(socket) };
@@ -177,7 +166,7 @@ describe('a service with upgrade: true', () => {
     const other = open('/live/a');
     await opened(other);
     const polling = new AbortController();
-    const usage = (key: string) => send(`${gateway.url}/live/usage`, { key });
+    const usage = (key: string) => send(`${kit.gateway.url}/live/usage`, { key });
     for (const { issued } of ended)
       expect((await usage(issued.key)).json).toMatchObject({ plan: 'business' });
     const polls = ended.map(async ({ issued }) => {
@@ -188,7 +177,7 @@ describe('a service with upgrade: true', () => {
         what === 'revoke'
           ? ['keys', 'revoke', issued.id, '--yes']
           : ['bans', 'add', issued.id, '--for', '15m'];
-      expect(await runOps([...args, '--as', 'test', '--reason', 'test'], env)).toMatchObject({ code: 0 });
+      expect(await runOps([...args, '--as', 'test', '--reason', 'test'], kit.env)).toMatchObject({ code: 0 });
     }
     expect(await Promise.all(ended.map(({ code }) => code))).toEqual([1006, 1006]);
     polling.abort();
@@ -197,7 +186,7 @@ describe('a service with upgrade: true', () => {
   }, 30_000);
 
   test('has at most a hundred of a customer', async () => {
-    const { key: own } = await issuer.issue({ plan: 'business' });
+    const { key: own } = await kit.issue({ plan: 'business' });
     const sockets = Array.from({ length: 100 }, () => open('/live/a', { key: own }));
     await Promise.all(sockets.map(opened));
     expect(await refused(open('/live/a', { key: own }))).toMatchObject({ status: 503 });
@@ -212,15 +201,15 @@ describe('a service with upgrade: true', () => {
   test('takes no memory for a client that does not read', async () => {
     const socket = open('/live/a');
     await opened(socket);
-    const before = residentBytes(gateway.pid);
+    const before = residentBytes(kit.gateway.pid);
     socket.pause();
     for (let sent = 0; sent < 200; sent += 1) socket.send(Buffer.alloc(megabyte));
     await new Promise((resolve) => setTimeout(resolve, 2000));
-    expect(residentBytes(gateway.pid) - before).toBeLessThan(100 * megabyte);
+    expect(residentBytes(kit.gateway.pid) - before).toBeLessThan(100 * megabyte);
   });
 
   test('loses them when the gateway stops', async () => {
-    await using stopping = await startGateway({ ...env, SHUTDOWN_DELAY_MS: '100' });
+    await using stopping = await startGateway({ ...kit.env, SHUTDOWN_DELAY_MS: '100' });
     const socket = open('/live/a', { from: stopping });
     await opened(socket);
     stopping.signal('SIGTERM');

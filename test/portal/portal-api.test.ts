@@ -25,22 +25,18 @@ interface Key {
 const filled = (path: string, id: string) => path.replace(':id', id);
 
 describe('the portal', () => {
-  let url: string;
-
   const started = shared(startConsoleApi);
   const operator = shared(() => started.signIn());
-  beforeAll(() => {
-    ({ url } = started.kit.gateway);
-  });
 
-  const pets = (key: string, path = '/pets') => send(`${url}/v1${path}`, { key });
+  const url = () => started.kit.gateway.url;
+  const pets = (key: string, path = '/pets') => send(`${url()}/v1${path}`, { key });
   /** Runs an operation for a customer, without the checks of the API. */
   async function runFor(customer: CustomerId, operation: Operation, call: { target: string; input: object }) {
     const run = operation.prepare({ ...call, context: { customer } as OperationContext });
     const session = { ...sessionOf(started.kit.redis), waitUntilDurable: () => Promise.resolve() };
     return (await run(session)).result;
   }
-  const enter = (customerId: string) => enterPortal(url, started.kit.redis, customerId);
+  const enter = (customerId: string) => enterPortal(url(), started.kit.redis, customerId);
   /** Everything of a customer in Redis. */
   const slotOf = async (customerId: string) =>
     (await contents(started.kit.redis)).filter(([key]) => key.includes(`{${customerId}}`));
@@ -62,16 +58,16 @@ describe('the portal', () => {
     expect(made).toMatchObject({ status: 201, body: { customer: customerId, warnings: [] } });
     const { link } = made.body as { link: string };
     recordSecrets(link);
-    expect(link).toMatch(new RegExp(`^${url.replace('127.0.0.1', 'localhost')}/portal#code=[\\w-]{22}$`));
+    expect(link).toMatch(new RegExp(`^${url().replace('127.0.0.1', 'localhost')}/portal#code=[\\w-]{22}$`));
     const [, code = ''] = link.split('#code=');
-    const begun = await sendToPortal(url, 'POST', '/session', { code });
+    const begun = await sendToPortal(url(), 'POST', '/session', { code });
     expect(begun).toMatchObject({ status: 200, json: { customerId } });
     recordSecrets(`${String(begun.headers['set-cookie'])} ${begun.text}`);
     expect(String(begun.headers['set-cookie'])).toMatch(
       /^portal-session-\d+=[\w-]{43}; Max-Age=3600; Path=\/portal; Expires=[^;]+; HttpOnly; SameSite=Strict$/,
     );
     expect(begun.headers['cache-control']).toBe('no-store');
-    expect(await sendToPortal(url, 'POST', '/session', { code })).toMatchObject({
+    expect(await sendToPortal(url(), 'POST', '/session', { code })).toMatchObject({
       status: 401,
       json: { code: 'invalid_code', status: 401 },
     });
@@ -103,11 +99,11 @@ describe('the portal', () => {
       recordSecrets(link);
       return link.split('#code=')[1];
     };
-    const begin = (code: string | undefined) => sendToPortal(url, 'POST', '/session', { code });
+    const begin = (code: string | undefined) => sendToPortal(url(), 'POST', '/session', { code });
     const begun = await begin(await makeCode());
     recordSecrets(`${String(begun.headers['set-cookie'])} ${begun.text}`);
     const headers = { Cookie: String(begun.headers['set-cookie']).split(';')[0] ?? '' };
-    const read = async () => (await sendToPortal(url, 'GET', '/customer', undefined, headers)).status;
+    const read = async () => (await sendToPortal(url(), 'GET', '/customer', undefined, headers)).status;
     expect(await read()).toBe(200);
     const unused = await makeCode();
     expect((await operator.send('DELETE', `/api/tokens/${program.id}`)).status).toBe(200);
@@ -289,7 +285,7 @@ describe('the portal', () => {
     const notCompressed = { 'Content-Encoding': 'gzip' };
     for (const response of [
       await portal.send('POST', '/keys', { name: 'x' }, notCompressed),
-      await sendToPortal(url, 'POST', '/session', { code: 'x' }, notCompressed),
+      await sendToPortal(url(), 'POST', '/session', { code: 'x' }, notCompressed),
     ]) {
       expect(response).toMatchObject({ status: 400, json: { code: 'bad_request' } });
     }
@@ -299,7 +295,7 @@ describe('the portal', () => {
   test('is closed without a session, another Origin, the CSRF token or JSON', async () => {
     const { portal } = await newCustomer('Guarded');
     for (const { method, path } of portalRoutes) {
-      const response = await sendToPortal(url, method.toUpperCase(), filled(path, 'key_x'), {});
+      const response = await sendToPortal(url(), method.toUpperCase(), filled(path, 'key_x'), {});
       expect([response.status, (response.json as { code: string }).code], path).toEqual([401, 'no_session']);
     }
     const body = { name: 'Forged' };
@@ -349,7 +345,7 @@ describe('the portal', () => {
     const [own, other] = [await newCustomer('Own account'), await newCustomer('Foreign account')];
     const code = await portalCode(started.kit.redis, other.customerId);
     const headers = { Cookie: own.portal.cookie };
-    const enterWith = (body: object) => sendToPortal(url, 'POST', '/session', body, headers);
+    const enterWith = (body: object) => sendToPortal(url(), 'POST', '/session', body, headers);
     const refused = await enterWith({ code });
     expect(refused).toMatchObject({
       status: 409,
@@ -482,9 +478,9 @@ describe('the portal', () => {
     await started.kit.redis.hset(redisKeys.plan('anonymous'), 'minute', 3);
     try {
       await expect
-        .poll(async () => (await sendToPortal(url, 'POST', '/session', { code: 'x'.repeat(22) })).status)
+        .poll(async () => (await sendToPortal(url(), 'POST', '/session', { code: 'x'.repeat(22) })).status)
         .toBe(429);
-      const right = await sendToPortal(url, 'POST', '/session', { code });
+      const right = await sendToPortal(url(), 'POST', '/session', { code });
       expect(right.status).toBe(200);
       recordSecrets(`${String(right.headers['set-cookie'])} ${right.text}`);
     } finally {

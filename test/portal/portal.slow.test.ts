@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { expectAccessible } from '../support/checks/console-page.ts';
 import { recordSecrets } from '../support/checks/evidence.ts';
 import { focused, tabTo } from '../support/checks/keyboard.ts';
@@ -15,17 +15,13 @@ async function pressButton(page: Page, text: string): Promise<void> {
 }
 
 describe('the page of the portal', { tags: ['chromium', 'redis-server'], timeout: 180_000 }, () => {
-  let origin: string;
-
   const kit = shared(startGatewayKit);
   const browser = shared(startBrowser);
-  beforeAll(() => {
-    origin = kit.gateway.url;
-  });
+  const origin = () => kit.gateway.url;
 
-  const pets = async (key: string) => (await send(`${origin}/v1/pets`, { key })).status;
+  const pets = async (key: string) => (await send(`${origin()}/v1/pets`, { key })).status;
   const link = async (customerId: string) =>
-    `${origin}/portal#code=${await portalCode(kit.redis, customerId)}`;
+    `${origin()}/portal#code=${await portalCode(kit.redis, customerId)}`;
 
   test('a customer sees how near the limit is, gets a key, calls the API with it, rotates and revokes, all by keyboard', async () => {
     const { key: first, customerId } = await kit.issue({ name: 'Typing', plan: 'free' });
@@ -33,7 +29,7 @@ describe('the page of the portal', { tags: ['chromium', 'redis-server'], timeout
     const observed = await browser.open(await link(customerId));
     const { page } = observed;
     await page.getByRole('heading', { name: 'Typing', exact: true }).waitFor();
-    expect(page.url()).toBe(`${origin}/portal`);
+    expect(page.url()).toBe(`${origin()}/portal`);
     await page.getByRole('meter', { name: 'This minute: 50 of 60' }).waitFor();
 
     await pressButton(page, 'New key…');
@@ -92,19 +88,19 @@ describe('the page of the portal', { tags: ['chromium', 'redis-server'], timeout
     await page.keyboard.press('Enter');
     await page.getByText('The key Typed is revoked').waitFor();
     expect([await pets(key), await pets(replacement)]).toEqual([401, 200]);
-    expectClean(observed, origin);
+    expectClean(observed, origin());
   });
 
   test('has no barriers, light, dark and on a phone, with its forms and without a session', async () => {
     const { key, customerId } = await kit.issue({ name: 'A customer with a long name, Ltd. & Co. KG' });
     await pets(key);
-    await send(`${origin}/v1/nowhere`, { key });
+    await send(`${origin()}/v1/nowhere`, { key });
     await expect.poll(() => kit.redis.exists(`gw:failures:{${customerId}}`), { timeout: 15_000 }).toBe(1);
     const observed = await browser.open(await link(customerId));
     const { page } = observed;
     await page.getByRole('link', { name: 'not_found' }).waitFor();
     // Before axe, whose own styles the page's policy refuses.
-    expectClean(observed, origin);
+    expectClean(observed, origin());
     await expectAccessible(page, 'portal');
     await page.getByRole('button', { name: 'New key…' }).click();
     await expectAccessible(page, 'portal-create');

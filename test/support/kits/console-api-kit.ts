@@ -4,7 +4,7 @@ import { makeConsoleCode } from '../../../gateway/control/access/console-codes.t
 import type { ConsoleRole } from '../../../gateway/control/access/console-sessions.ts';
 import { recordRefusal, recordSecrets } from '../checks/evidence.ts';
 import { expectDescribed } from '../checks/operators-api.ts';
-import { startGatewayKit, type GatewayKit } from './gateway-kit.ts';
+import { startGatewayKit } from './gateway-kit.ts';
 import { sessionOf } from './keys.ts';
 
 export interface SignIn {
@@ -28,29 +28,12 @@ export interface ConsoleApi {
   send(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<ApiResponse>;
 }
 
-/** A program that uses the operators' API with a token. */
-export interface ProgramApi extends Pick<ConsoleApi, 'send'> {
-  id: string;
-  token: string;
-}
-
 /** A gateway with its operators' API. */
-export interface ConsoleApiKit extends AsyncDisposable {
-  kit: GatewayKit;
-  /** Origin of the console. */
-  origin: string;
-  /** Makes a code that works once. */
-  makeCode(person?: SignIn): Promise<string>;
-  /** Begins a session without a browser. */
-  signIn(person?: SignIn): Promise<ConsoleApi>;
-  /** Issues a token. */
-  issueToken(scopes: readonly ApiScope[], options?: { name?: string; expiresAt?: Date }): Promise<ProgramApi>;
-}
-
-export async function startConsoleApi(env: Record<string, string> = {}): Promise<ConsoleApiKit> {
+export async function startConsoleApi(env: Record<string, string> = {}) {
   const kit = await startGatewayKit(env);
   const origin = kit.gateway.adminUrl;
 
+  /** Makes a code that works once. */
   async function makeCode({ name = 'Ada', role = 'operator' }: SignIn = {}): Promise<string> {
     const { code } = await makeConsoleCode(sessionOf(kit.redis, name), { name, role });
     recordSecrets(`#code=${code}`);
@@ -61,12 +44,12 @@ export async function startConsoleApi(env: Record<string, string> = {}): Promise
     kit,
     origin,
     makeCode,
-    async signIn(person = {}) {
-      return signInWith(person.adminUrl ?? origin, await makeCode(person));
-    },
-    async issueToken(scopes, { name, expiresAt = new Date(Date.now() + 3_600_000) } = {}) {
-      const wanted = { name: name ?? null, scopes, expiresAt };
-      const { id, token } = await issueApiToken(sessionOf(kit.redis, 'Ada'), wanted);
+    /** Begins a session without a browser. */
+    signIn: async (person: SignIn = {}) => signInWith(person.adminUrl ?? origin, await makeCode(person)),
+    /** Issues a token of a program, which uses the API with it. */
+    async issueToken(scopes: readonly ApiScope[], options: { name?: string; expiresAt?: Date } = {}) {
+      const { name = null, expiresAt = new Date(Date.now() + 3_600_000) } = options;
+      const { id, token } = await issueApiToken(sessionOf(kit.redis, 'Ada'), { name, scopes, expiresAt });
       recordSecrets(token);
       return { id, token, send: sendWithToken(origin, token) };
     },

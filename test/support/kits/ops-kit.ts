@@ -1,31 +1,25 @@
 import { expect } from 'vitest';
 import type { RedisClient } from '../../../gateway/platform/redis/redis-client.ts';
-import { send, type ClientResponse } from '../http/http.ts';
-import { startGatewayKit, type GatewayKit } from './gateway-kit.ts';
-import { runOps, type Ended } from './service.ts';
+import { send } from '../http/http.ts';
+import { startGatewayKit } from './gateway-kit.ts';
+import { runOps } from './service.ts';
 
 /** A gateway with its Redis, and the ops command for it. */
-export interface OpsKit extends GatewayKit {
-  /** Runs the ops command to its end. */
-  run(...args: string[]): Promise<Ended>;
-  /** Runs it with --json. Expects success and one line of output, and returns the parsed line. */
-  json<T = Record<string, unknown>>(...args: string[]): Promise<T>;
-  pets(key: unknown): Promise<ClientResponse>;
-}
-
-export async function startOpsKit(env: Record<string, string> = {}): Promise<OpsKit> {
+export async function startOpsKit(env: Record<string, string> = {}) {
   const kit = await startGatewayKit(env);
+  /** Runs the ops command to its end. */
   const run = (...args: string[]) => runOps(args, { REDIS_URL: kit.server.url });
   return {
     ...kit,
     run,
-    async json<T>(...args: string[]) {
+    /** Runs it with --json. Expects success and one line of output, and returns the parsed line. */
+    async json<T = Record<string, unknown>>(...args: string[]) {
       const { code, stdout, stderr } = await run(...args, '--json');
       expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
       expect(stdout.endsWith('\n') && !stdout.trimEnd().includes('\n')).toBe(true);
       return JSON.parse(stdout) as T;
     },
-    pets: (key) => send(`${kit.gateway.url}/v1/pets`, { key: String(key) }),
+    pets: (key: unknown) => send(`${kit.gateway.url}/v1/pets`, { key: String(key) }),
   };
 }
 

@@ -2,16 +2,10 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { vi } from 'vitest';
 import { freePort } from '../http/free-port.ts';
+import { together } from '../kits/together.ts';
 import { startRedisProcess, type RedisProcess } from './redis-process.ts';
 
-export interface RedisClusterServers extends AsyncDisposable {
-  url: string;
-  nodes: RedisProcess[];
-  /** The master that currently serves a Redis key. */
-  masterOf(key: string): Promise<RedisProcess>;
-  /** The other masters. */
-  otherMasters(one: RedisProcess): Promise<RedisProcess[]>;
-}
+export type RedisClusterServers = Awaited<ReturnType<typeof startRedisCluster>>;
 
 const run = promisify(execFile);
 const masters = 3;
@@ -19,39 +13,47 @@ const masters = 3;
 const nodeTimeoutMs = 1000;
 
 /** Starts three masters with one replica each. */
-export async function startRedisCluster(): Promise<RedisClusterServers> {
-  await using stack = new AsyncDisposableStack();
-  const nodes: RedisProcess[] = [];
-  for (let index = 0; index < 2 * masters; index += 1) {
-    const args = ['--cluster-enabled', 'yes', '--cluster-config-file', 'nodes.conf'];
-    args.push('--cluster-port', String(await freePort()), '--cluster-node-timeout', String(nodeTimeoutMs));
-    args.push('--save', '', '--appendonly', 'yes', '--appendfsync', 'no', '--repl-diskless-sync-delay', '0');
-    nodes.push(stack.use(await startRedisProcess(() => args)));
-  }
-  const addresses = nodes.map(({ port }) => `127.0.0.1:${port}`);
-  await run('redis-cli', ['--cluster', 'create', ...addresses, '--cluster-replicas', '1', '--cluster-yes']);
-  await vi.waitUntil(() => isComplete(nodes), { timeout: 20_000, interval: 50 });
+export const startRedisCluster = () =>
+  together(async (stack) => {
+    const nodes: RedisProcess[] = [];
+    for (let index = 0; index < 2 * masters; index += 1) {
+      const args = ['--cluster-enabled', 'yes', '--cluster-config-file', 'nodes.conf'];
+      args.push('--cluster-port', String(await freePort()), '--cluster-node-timeout', String(nodeTimeoutMs));
+      args.push(
+        '--save',
+        '',
+        '--appendonly',
+        'yes',
+        '--appendfsync',
+        'no',
+        '--repl-diskless-sync-delay',
+        '0',
+      );
+      nodes.push(stack.use(await startRedisProcess(() => args)));
+    }
+    const addresses = nodes.map(({ port }) => `127.0.0.1:${port}`);
+    await run('redis-cli', ['--cluster', 'create', ...addresses, '--cluster-replicas', '1', '--cluster-yes']);
+    await vi.waitUntil(() => isComplete(nodes), { timeout: 20_000, interval: 50 });
 
-  async function liveMasters(): Promise<RedisProcess[]> {
-    const masters = await Promise.all(nodes.map((node) => isMaster(node).catch(() => false)));
-    return nodes.filter((_node, index) => masters[index]);
-  }
+    async function liveMasters(): Promise<RedisProcess[]> {
+      const masters = await Promise.all(nodes.map((node) => isMaster(node).catch(() => false)));
+      return nodes.filter((_node, index) => masters[index]);
+    }
 
-  const disposables = stack.move();
-  return {
-    // The client discovers the other nodes.
-    url: `redis+cluster://${addresses.slice(0, 2).join(',')}`,
-    nodes,
-    async masterOf(key) {
-      const [first] = nodes;
-      const slot = await first?.redis.cluster('KEYSLOT', key);
-      for (const node of await liveMasters()) if (await servesSlot(node, slot ?? -1)) return node;
-      throw new Error(`no master serves the slot of ${key}`);
-    },
-    otherMasters: async (one) => (await liveMasters()).filter((node) => node !== one),
-    [Symbol.asyncDispose]: () => disposables.disposeAsync(),
-  };
-}
+    return {
+      // The client discovers the other nodes.
+      url: `redis+cluster://${addresses.slice(0, 2).join(',')}`,
+      nodes,
+      /** The master that currently serves a Redis key. */
+      async masterOf(key: string) {
+        const [first] = nodes;
+        const slot = await first?.redis.cluster('KEYSLOT', key);
+        for (const node of await liveMasters()) if (await servesSlot(node, slot ?? -1)) return node;
+        throw new Error(`no master serves the slot of ${key}`);
+      },
+      otherMasters: async (one: RedisProcess) => (await liveMasters()).filter((node) => node !== one),
+    };
+  });
 
 async function isMaster({ redis }: RedisProcess): Promise<boolean> {
   return /^role:master/m.test(await redis.info('replication'));

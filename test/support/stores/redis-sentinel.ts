@@ -1,16 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { vi } from 'vitest';
+import { together } from '../kits/together.ts';
 import { startSlowRelay } from '../upstreams/slow-relay.ts';
 import { startRedisProcess, type RedisProcess } from './redis-process.ts';
-
-export interface RedisSentinelServers extends AsyncDisposable {
-  url: string;
-  servers: RedisProcess[];
-  sentinels: RedisProcess[];
-  /** The current master according to the Sentinels. */
-  master(): Promise<RedisProcess>;
-}
 
 const masterName = 'animals';
 const waiting = { timeout: 20_000, interval: 50 };
@@ -20,68 +13,67 @@ const downAfterMs = 1000;
 const sentinelDelayMs = 200;
 
 /** Starts a master with two replicas, and three Sentinels that watch them. */
-export async function startRedisSentinels(): Promise<RedisSentinelServers> {
-  await using stack = new AsyncDisposableStack();
-  const persistence = '--appendonly yes --appendfsync no --repl-diskless-sync-delay 0'.split(' ');
-  persistence.push('--save', '');
-  const first = stack.use(await startRedisProcess(() => persistence));
-  const servers = [first];
-  for (let index = 0; index < 2; index += 1) {
-    const replicaOf = ['--replicaof', `127.0.0.1 ${first.port}`];
-    servers.push(stack.use(await startRedisProcess(() => [...persistence, ...replicaOf])));
-  }
-  const hasReplicas = async () => /^connected_slaves:2/m.test(await first.redis.info('replication'));
-  await vi.waitUntil(hasReplicas, waiting);
+export const startRedisSentinels = () =>
+  together(async (stack) => {
+    const persistence = '--appendonly yes --appendfsync no --repl-diskless-sync-delay 0'.split(' ');
+    persistence.push('--save', '');
+    const first = stack.use(await startRedisProcess(() => persistence));
+    const servers = [first];
+    for (let index = 0; index < 2; index += 1) {
+      const replicaOf = ['--replicaof', `127.0.0.1 ${first.port}`];
+      servers.push(stack.use(await startRedisProcess(() => [...persistence, ...replicaOf])));
+    }
+    const hasReplicas = async () => /^connected_slaves:2/m.test(await first.redis.info('replication'));
+    await vi.waitUntil(hasReplicas, waiting);
 
-  const sentinels: RedisProcess[] = [];
-  const config = [
-    `sentinel monitor ${masterName} 127.0.0.1 ${first.port} 2`,
-    `sentinel down-after-milliseconds ${masterName} ${downAfterMs}`,
-    `sentinel failover-timeout ${masterName} 5000`,
-    '',
-  ].join('\n');
-  for (let index = 0; index < 3; index += 1) {
-    sentinels.push(
-      stack.use(
-        await startRedisProcess((directory) => {
-          // A Sentinel writes its state into its configuration file, so each has its own.
-          const file = join(directory, 'sentinel.conf');
-          writeFileSync(file, config);
-          return [file, '--sentinel'];
-        }),
-      ),
-    );
-  }
-  const relays = await Promise.all(sentinels.map(({ port }) => startSlowRelay(port)));
-  for (const [index, relay] of relays.entries()) {
-    stack.use(relay).delayMs = sentinelDelayMs;
-    // Clients hear of no other address.
-    await sentinels[index]?.redis.call('SENTINEL', 'CONFIG', 'SET', 'announce-ip', '127.0.0.1');
-    await sentinels[index]?.redis.call('SENTINEL', 'CONFIG', 'SET', 'announce-port', relay.port);
-  }
-  const isComplete = async () => {
-    const known = await Promise.all(
-      sentinels.map(({ redis }) => redis.call('SENTINEL', 'SENTINELS', masterName)),
-    );
-    const replicas = await Promise.all(
-      sentinels.map(({ redis }) => redis.call('SENTINEL', 'REPLICAS', masterName)),
-    );
-    return [...known, ...replicas].every((list) => Array.isArray(list) && list.length === 2);
-  };
-  await vi.waitUntil(isComplete, waiting);
+    const sentinels: RedisProcess[] = [];
+    const config = [
+      `sentinel monitor ${masterName} 127.0.0.1 ${first.port} 2`,
+      `sentinel down-after-milliseconds ${masterName} ${downAfterMs}`,
+      `sentinel failover-timeout ${masterName} 5000`,
+      '',
+    ].join('\n');
+    for (let index = 0; index < 3; index += 1) {
+      sentinels.push(
+        stack.use(
+          await startRedisProcess((directory) => {
+            // A Sentinel writes its state into its configuration file, so each has its own.
+            const file = join(directory, 'sentinel.conf');
+            writeFileSync(file, config);
+            return [file, '--sentinel'];
+          }),
+        ),
+      );
+    }
+    const relays = await Promise.all(sentinels.map(({ port }) => startSlowRelay(port)));
+    for (const [index, relay] of relays.entries()) {
+      stack.use(relay).delayMs = sentinelDelayMs;
+      // Clients hear of no other address.
+      await sentinels[index]?.redis.call('SENTINEL', 'CONFIG', 'SET', 'announce-ip', '127.0.0.1');
+      await sentinels[index]?.redis.call('SENTINEL', 'CONFIG', 'SET', 'announce-port', relay.port);
+    }
+    const isComplete = async () => {
+      const known = await Promise.all(
+        sentinels.map(({ redis }) => redis.call('SENTINEL', 'SENTINELS', masterName)),
+      );
+      const replicas = await Promise.all(
+        sentinels.map(({ redis }) => redis.call('SENTINEL', 'REPLICAS', masterName)),
+      );
+      return [...known, ...replicas].every((list) => Array.isArray(list) && list.length === 2);
+    };
+    await vi.waitUntil(isComplete, waiting);
 
-  const disposables = stack.move();
-  return {
-    url: `redis+sentinel://${relays.map(({ port }) => `127.0.0.1:${port}`).join(',')}/${masterName}`,
-    servers,
-    sentinels,
-    async master() {
-      const address = await sentinels[0]?.redis.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', masterName);
-      const port = Array.isArray(address) ? Number(address[1]) : 0;
-      const found = servers.find((server) => server.port === port);
-      if (found === undefined) throw new Error('the Sentinels name no master');
-      return found;
-    },
-    [Symbol.asyncDispose]: () => disposables.disposeAsync(),
-  };
-}
+    return {
+      url: `redis+sentinel://${relays.map(({ port }) => `127.0.0.1:${port}`).join(',')}/${masterName}`,
+      servers,
+      sentinels,
+      /** The current master according to the Sentinels. */
+      async master() {
+        const address = await sentinels[0]?.redis.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', masterName);
+        const port = Array.isArray(address) ? Number(address[1]) : 0;
+        const found = servers.find((server) => server.port === port);
+        if (found === undefined) throw new Error('the Sentinels name no master');
+        return found;
+      },
+    };
+  });
