@@ -28,13 +28,14 @@ import {
   connectionLimitHeaders,
   type RateLimitHeaders,
 } from './quota/rate-limit-headers.ts';
-import { answerUsage, createUsageLookup } from './request/answer-usage.ts';
 import {
   allowOrigins,
+  answerUsage,
   answerWithoutKey,
   createOriginHeaders,
+  createUsageLookup,
   type OriginHeaders,
-} from './request/answer-without-key.ts';
+} from './request/answers.ts';
 import { authenticate, createRefuseAnonymous } from './request/authenticate.ts';
 import { begin, type Neighbour } from './request/begin.ts';
 import { createGiveBack, createRecordDecision, enforceQuota } from './request/enforce-quota.ts';

@@ -1,7 +1,6 @@
 import type { KeyObject } from 'node:crypto';
 import { hostname } from 'node:os';
 import { performance } from 'node:perf_hooks';
-import { createDrain } from '#runtime/lifecycle.ts';
 import type { LogRequest } from '#runtime/log.ts';
 import { readVersion } from '#runtime/version.ts';
 import type { Logger } from 'pino';
@@ -81,14 +80,13 @@ export function createInstance(dependencies: InstanceDependencies): Service {
     spans: tracing?.spans,
     neighbours: createNeighbours(config),
   });
-  const server = createHttpServer({
+  const { server, drain } = createHttpServer({
     ...gatewayApp,
     limits,
     onRawResponse: gatewayApp.recordRawResponse,
     onOpenConnections: (count) => metrics.connections.set(count),
     ...createConnectionReport({ log, metrics, limits }),
   });
-  const drain = createDrain(server, gatewayApp.closeWebSockets);
 
   function status(): Health['status'] {
     if (drain.draining) return 'draining';
@@ -136,7 +134,7 @@ export function createInstance(dependencies: InstanceDependencies): Service {
     },
     health,
     metrics: () => metrics.registry.metrics(),
-    drain: (shutdown) => drain.drain(shutdown),
+    drain: drain.drain,
     async close() {
       await closeServiceUpstreams(upstreams);
       gatewayApp.close();

@@ -13,9 +13,8 @@ import type { SetUpMarker } from '../platform/redis/set-up-marker.ts';
 import { seedDefaults } from '../quota/default-settings.ts';
 import { createFailureReports } from '../quota/failures.ts';
 import type { LiveUsagePolicy } from '../quota/policies.ts';
-import { createBusyCustomers } from '../quota/traffic.ts';
 import { createUsageReports } from '../quota/usage-reports.ts';
-import { createKeyUseReports, createUsageTotals } from '../quota/use-counts.ts';
+import { createBusyCustomers, createKeyUseReports, createUsageTotals } from '../quota/use-counts.ts';
 
 /** Interval for plans, ban policy and the list of processes: a change is in force within a second. */
 const refreshMs = 500;

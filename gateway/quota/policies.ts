@@ -52,46 +52,6 @@ export function strikesBeforeBan(
   return strikesToBan(policy, minuteLimit);
 }
 
-/** The first arguments of consume.lua: both policies. */
-export function formatPolicies(
-  policy: BanPolicy,
-  retentionDays = usageSetting.defaults.retentionDays,
-): string[] {
-  return [
-    policy.enabled ? policy.strikes : 0,
-    policy.strikesPerLimit,
-    policy.graceSeconds * 1000,
-    policy.windowSeconds * 1000,
-    policy.banSeconds * 1000,
-    policy.maxBanSeconds * 1000,
-    policy.resetSeconds * 1000,
-    retentionDays,
-  ].map(String);
-}
-
-interface PolicyArgumentsDependencies {
-  banPolicy: Pick<LiveBanPolicy, 'current'>;
-  usagePolicy: Pick<LiveUsagePolicy, 'current'>;
-}
-
-/** @returns a function that gives them as they are now, formatted once and not for each command */
-export function createPolicyArguments({
-  banPolicy,
-  usagePolicy,
-}: PolicyArgumentsDependencies): () => string[] {
-  let bans: BanPolicy | undefined;
-  let usage: UsagePolicy | undefined;
-  let formatted: string[] = [];
-  return () => {
-    if (bans !== banPolicy.current() || usage !== usagePolicy.current()) {
-      bans = banPolicy.current();
-      usage = usagePolicy.current();
-      formatted = formatPolicies(bans, usage.retentionDays);
-    }
-    return formatted;
-  };
-}
-
 /** How long the use of API keys is kept: whole UTC days, besides the present one. */
 export const usageSetting = defineSetting({
   name: 'usage',
@@ -107,5 +67,5 @@ export const usageSetting = defineSetting({
   defaults: { retentionDays: retentionField.default },
 });
 
-type UsagePolicy = z.output<typeof usageSetting.values>;
+export type UsagePolicy = z.output<typeof usageSetting.values>;
 export type LiveUsagePolicy = LiveSetting<UsagePolicy>;

@@ -5,9 +5,9 @@ import { RedisUnavailable, type RedisGate } from '../platform/redis/redis-gate.t
 import { createBanCache, indexBan } from './bans.ts';
 import { createLocalQuota } from './local-quota.ts';
 import type { Plans } from './plans.ts';
-import { createPolicyArguments, type LiveBanPolicy, type LiveUsagePolicy } from './policies.ts';
+import type { LiveBanPolicy, LiveUsagePolicy } from './policies.ts';
 import { knownLimits, type Allowed, type Ban, type QuotaDecision } from './quota-decision.ts';
-import { consumeQuota, createQuotaBatch, giveBackQuota } from './redis-quota.ts';
+import { consumeQuota, createPolicyArguments, createQuotaBatch, giveBackQuota } from './redis-quota.ts';
 
 export type Quota = ReturnType<typeof createQuota>;
 

@@ -10,6 +10,13 @@ import type { QuotaKeys } from '../platform/redis/redis-keys.ts';
 import { scriptOutcome } from '../platform/redis/scripts.ts';
 import { operatorsReason } from './bans.ts';
 import {
+  usageSetting,
+  type BanPolicy,
+  type LiveBanPolicy,
+  type LiveUsagePolicy,
+  type UsagePolicy,
+} from './policies.ts';
+import {
   decisionOf,
   windowStates,
   type Allowed,
@@ -130,6 +137,46 @@ export function createQuotaBatch({
 
 function gateShut(): RedisUnavailable {
   return new RedisUnavailable('not used at the moment');
+}
+
+/** The first arguments of consume.lua: both policies. */
+export function formatPolicies(
+  policy: BanPolicy,
+  retentionDays = usageSetting.defaults.retentionDays,
+): string[] {
+  return [
+    policy.enabled ? policy.strikes : 0,
+    policy.strikesPerLimit,
+    policy.graceSeconds * 1000,
+    policy.windowSeconds * 1000,
+    policy.banSeconds * 1000,
+    policy.maxBanSeconds * 1000,
+    policy.resetSeconds * 1000,
+    retentionDays,
+  ].map(String);
+}
+
+interface PolicyArgumentsDependencies {
+  banPolicy: Pick<LiveBanPolicy, 'current'>;
+  usagePolicy: Pick<LiveUsagePolicy, 'current'>;
+}
+
+/** @returns a function that gives them as they are now, formatted once and not for each command */
+export function createPolicyArguments({
+  banPolicy,
+  usagePolicy,
+}: PolicyArgumentsDependencies): () => string[] {
+  let bans: BanPolicy | undefined;
+  let usage: UsagePolicy | undefined;
+  let formatted: string[] = [];
+  return () => {
+    if (bans !== banPolicy.current() || usage !== usagePolicy.current()) {
+      bans = banPolicy.current();
+      usage = usagePolicy.current();
+      formatted = formatPolicies(bans, usage.retentionDays);
+    }
+    return formatted;
+  };
 }
 
 interface QuotaRequest {

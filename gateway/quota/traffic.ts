@@ -5,8 +5,7 @@ import type { Metrics } from '../platform/observability/metrics.ts';
 import { bucketCounts } from '../platform/observability/request-metrics.ts';
 import type { RedisClient } from '../platform/redis/redis-client.ts';
 import { isCommandError } from '../platform/redis/redis-errors.ts';
-import { redisKeys, type CustomerId } from '../platform/redis/redis-keys.ts';
-import type { CurrentDecision } from './quota-decision.ts';
+import { redisKeys } from '../platform/redis/redis-keys.ts';
 
 /**
  * Counts of a time span by field, as a minute of the record has them: requests by class of status and plan (`2xx:free`),
@@ -136,76 +135,6 @@ export function createTrafficReporter(dependencies: TrafficReporterDependencies)
     close(): Promise<void> {
       clearInterval(timer);
       return report();
-    },
-  };
-}
-
-/** Member for the refused requests of a customer, beside its id for all of them. */
-export const refusedMember = (customerId: CustomerId) => `${customerId}:refused`;
-
-/** Length of the slot that requests are counted in. */
-export const slotMs = 10_000;
-const keptSeconds = 120;
-/** Limit for each instance and report. A customer that is spread over many instances and busy on none may be missed. */
-const maxReported = 50;
-/** Further customers are not counted until the next report, so that memory stays bounded whatever clients send. */
-const maxCounted = 10_000;
-
-/** Adds counts to those of other instances in a sorted set of a slot. @throws Error if Redis is unavailable */
-async function addToSlot(
-  redis: RedisClient,
-  key: string,
-  counts: readonly [member: string, count: number][],
-): Promise<void> {
-  const added = counts.map(([member, count]) => redis.zincrby(key, count, member));
-  await Promise.all([...added, redis.expire(key, keptSeconds)]);
-}
-
-/** Counts which customers are busy now, beside the quotas and without a Redis command for each request. */
-export function createBusyCustomers({ redis, now }: { redis: RedisClient; now: () => number }) {
-  let counts = new Map<CustomerId, { requests: number; refused: number }>();
-
-  function takeCounts() {
-    const taken = counts;
-    counts = new Map();
-    return taken;
-  }
-
-  return {
-    count({ customerId }: { customerId: CustomerId }, { outcome }: Pick<CurrentDecision, 'outcome'>): void {
-      let entry = counts.get(customerId);
-      if (entry === undefined) {
-        if (counts.size >= maxCounted) return;
-        entry = { requests: 0, refused: 0 };
-        counts.set(customerId, entry);
-      }
-      entry.requests += 1;
-      if (outcome !== 'allowed') entry.refused += 1;
-    },
-    /** Adds the counts of the busiest customers to those of other instances. Never rejects. */
-    async report(): Promise<void> {
-      if (counts.size === 0) return;
-      const busiest = [...takeCounts()]
-        .toSorted(([, a], [, b]) => b.requests - a.requests)
-        .slice(0, maxReported);
-      const slot = Math.floor(now() / slotMs);
-      const reported = busiest.flatMap(([id, { requests, refused }]): [string, number][] =>
-        refused === 0
-          ? [[id, requests]]
-          : [
-              [id, requests],
-              [refusedMember(id), refused],
-            ],
-      );
-      try {
-        await addToSlot(redis, redisKeys.busy(slot), reported);
-      } catch {
-        // Redis is unavailable: these counts are lost.
-      }
-    },
-    /** Drops the counts of an outage, which are of no use to other instances after it. */
-    clear(): void {
-      takeCounts();
     },
   };
 }

@@ -8,7 +8,7 @@ import {
   type PublishedApi,
 } from './describe-services.ts';
 import { petsDescription, petsServiceName } from './pets-service.ts';
-import { createMatch, isUnder, operationOf, type ApiRoute } from './routes.ts';
+import { createMatch, operationOf, type ApiRoute } from './routes.ts';
 import { fieldsOf, listOf, textOf, type OperationAccess } from './service-description.ts';
 
 export interface ApiDescription extends Pick<DescribedServices, 'basePath' | 'basePaths'> {
@@ -59,7 +59,6 @@ export function loadApiDescription(
     Object.assign({}, server, { url: placeholder + serverPath }),
   );
   const parts = toJson({ ...document, servers }).split(placeholder);
-  const match = createMatch(routes);
   const operations = routes.flatMap((route) =>
     route.allow.flatMap((method) =>
       method === 'HEAD' || method === 'OPTIONS'
@@ -78,11 +77,8 @@ export function loadApiDescription(
     operations,
     access: summarize(operations),
     everything: { pattern: '*', allow: [...new Set(routes.flatMap(({ allow }) => allow))] },
-    match(path) {
-      if (path === descriptionRoute.pattern) return descriptionRoute;
-      // A key is asked for under these alone, as they are spelled.
-      return isUnder(basePaths, path) ? match(path) : undefined;
-    },
+    // A key is asked for under these alone, as they are spelled.
+    match: createMatch<ApiRoute>([...routes, descriptionRoute], basePaths),
   };
 }
 

@@ -130,9 +130,11 @@ interface Branch<Route> {
 /**
  * Creates the search for the route of a path. A concrete path wins over a template, and so does each segment from the left; a
  * description wins over a path that everything is under, of which the longest wins. Case-sensitive, without a trailing slash.
+ * @param basePaths paths that a path must be under if it is not one of the concrete ones
  */
 export function createMatch<Route extends ApiRoute>(
   routes: readonly Route[],
+  basePaths?: readonly string[],
 ): (path: string) => Route | undefined {
   const concrete = new Map<string, Route>();
   const root: Branch<Route> = { texts: new Map() };
@@ -147,7 +149,7 @@ export function createMatch<Route extends ApiRoute>(
   return (path) => concrete.get(path) ?? search(path);
 
   function search(path: string): Route | undefined {
-    if (isAmbiguousPath(path)) return undefined;
+    if (isAmbiguousPath(path) || (basePaths !== undefined && !isUnder(basePaths, path))) return undefined;
     const described = find(root, path.split('/'), 0);
     if (described !== undefined || passing.length === 0) return described;
     const plain = decodeUnreserved(path);

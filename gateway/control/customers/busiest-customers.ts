@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { RedisClient } from '../../platform/redis/redis-client.ts';
 import { isCustomerId, redisKeys, type CustomerId } from '../../platform/redis/redis-keys.ts';
 import { scoredMembers } from '../../platform/redis/redis-values.ts';
-import { refusedMember, slotMs } from '../../quota/traffic.ts';
+import { refusedMember, slotMs } from '../../quota/use-counts.ts';
 import { ignoreInvalid } from '../invalid-operation.ts';
 import type { Session } from '../session.ts';
 import { readCustomerUse, windowViewsSchema } from './customer-limits.ts';

@@ -13,7 +13,7 @@ export interface Service {
   health(): Health;
   /** Metrics in Prometheus' text format. */
   metrics(): Promise<string>;
-  /** Lets requests in flight finish, as `createDrain` of the runtime does. */
+  /** Lets requests in flight finish, as `createDrain` does. */
   drain(shutdown: Shutdown): Promise<void>;
   /** Closes connections to Redis and the upstream, and ends workers. */
   close(): Promise<void>;

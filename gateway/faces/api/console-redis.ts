@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { changeRedis } from '../../control/change-redis.ts';
 import { readOnlyAudit, type ReadingSession } from '../../control/session.ts';
 import { createRedis, type RedisClient } from '../../platform/redis/redis-client.ts';
-import { createRedisClock } from '../../platform/redis/redis-clock.ts';
+import { createRedisClock } from '../../platform/redis/redis-gate.ts';
 import { appendOnlyOff } from '../../platform/redis/redis-memory.ts';
 import { ApiError } from './api-error.ts';
 import type { Changed, RouteApi } from './route.ts';

@@ -1,5 +1,7 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
+import { Server as NetServer, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Shutdown } from '#runtime/lifecycle.ts';
 import type { IdleConnections } from './connection-limits.ts';
 
 /** A request on a connection, and its response. */
@@ -35,8 +37,10 @@ export function createPipelines(
 ) {
   const pipelines = new WeakMap<Socket, Pipeline>();
   let waitingInAll = 0;
+  let draining = false;
 
   function begin(socket: Socket, pipeline: Pipeline, exchange: Exchange): void {
+    if (draining) exchange.res.shouldKeepAlive = false;
     pipeline.serving = exchange;
     idle.remove(socket);
     exchange.res.on('close', () => {
@@ -104,7 +108,75 @@ export function createPipelines(
     whenIdle(socket: Socket, step: () => void): void {
       const pipeline = pipelines.get(socket);
       if (pipeline?.serving === undefined) step();
-      else pipeline.idleStep = step;
+      else pipeline.idleStep ??= step;
+    },
+    /** Sends Connection: close with every response from now on. @param open all connections */
+    drain(open: Iterable<Socket>): void {
+      draining = true;
+      for (const socket of open) {
+        const res = pipelines.get(socket)?.serving?.res;
+        if (res?.headersSent === false) res.shouldKeepAlive = false;
+      }
+    },
+  };
+}
+
+/** Time for the first request of a connection that was just accepted to arrive. */
+const arrivalMs = 1000;
+
+export type Drain = ReturnType<typeof createDrain>;
+
+/**
+ * Lets requests in flight finish, so that a restart loses none.
+ * @param onClosing called when no new connections are taken any more
+ */
+export function createDrain(
+  server: Server,
+  pipelines: Pick<Pipelines, 'drain' | 'whenIdle'>,
+  onClosing: () => void,
+) {
+  /** Node's own list lacks connections on which CONNECT was sent. */
+  const open = new Set<Socket>();
+  let draining = false;
+
+  server.on('connection', (socket: Socket) => {
+    open.add(socket);
+    socket.once('close', () => open.delete(socket));
+  });
+
+  function closeWhenIdle(isIncluded: (socket: Socket) => boolean): void {
+    for (const socket of open) {
+      if (isIncluded(socket)) pipelines.whenIdle(socket, () => socket.destroySoon());
+    }
+  }
+
+  function closeAll(): void {
+    for (const socket of open) socket.destroy();
+  }
+
+  return {
+    get draining(): boolean {
+      return draining;
+    },
+    /**
+     * Sends Connection: close with every response during the delay, so that clients and load balancers move to another
+     * instance. Then takes no new connections, and closes each connection after the response it is busy with. Resolves
+     * when no connection is left.
+     */
+    async drain({ delayMs, force }: Shutdown): Promise<void> {
+      draining = true;
+      pipelines.drain(open);
+      await sleep(delayMs, undefined, { signal: force }).catch(() => {});
+      onClosing();
+      const closed = new Promise((resolve) => {
+        // The method of HTTP servers would also close connections whose first request is on its way.
+        NetServer.prototype.close.call(server, resolve);
+      });
+      closeWhenIdle(({ bytesRead }) => bytesRead > 0);
+      setTimeout(() => closeWhenIdle(() => true), arrivalMs).unref();
+      force.addEventListener('abort', closeAll);
+      if (force.aborted) closeAll();
+      await closed;
     },
   };
 }

@@ -12,7 +12,14 @@ import type { Express } from 'express';
 import { GatewayError } from '../../errors.ts';
 import type { HttpLimits } from '../config/config.ts';
 import { peerAddress } from './addresses.ts';
-import { closeSlowReaders, createPipelines, watchBody, type Exchange } from './client-connections.ts';
+import {
+  closeSlowReaders,
+  createDrain,
+  createPipelines,
+  watchBody,
+  type Drain,
+  type Exchange,
+} from './client-connections.ts';
 import { createIdleConnections, limitConnections, type ConnectionLimit } from './connection-limits.ts';
 import { hasBody, raiseRequestError } from './request.ts';
 import { helpLink, parserError, sendRawResponse, tooManyConnections } from './response.ts';
@@ -22,6 +29,8 @@ interface HttpServerOptions {
   messageClasses: MessageClasses;
   /** Whether a request becomes a WebSocket; any other that asks for an upgrade is served as if it did not. */
   isUpgrade: (req: IncomingMessage) => boolean;
+  /** Called when a stop closes what is open. */
+  closeWebSockets: () => void;
   /** All methods of the API, for the response to CONNECT. */
   allow: () => readonly string[];
   limits: HttpLimits;
@@ -48,7 +57,7 @@ const maxOpenRefused = 50;
  * Creates Node's HTTP server with its own bare responses replaced: a client gets the Error shape whether a step of the
  * journey or the HTTP parser refuses its request.
  */
-export function createHttpServer(options: HttpServerOptions): Server {
+export function createHttpServer(options: HttpServerOptions): { server: Server; drain: Drain } {
   const { app, allow, limits, chargeAddress, onRawResponse, originHeaders } = options;
   const failed = new WeakSet<Socket>();
   const idle = createIdleConnections();
@@ -149,7 +158,7 @@ export function createHttpServer(options: HttpServerOptions): Server {
     if (socket.writable) sendRawResponse(socket, error, headers, request.method);
   }
 
-  return server;
+  return { server, drain: createDrain(server, pipelines, options.closeWebSockets) };
 }
 
 /** What is known of a request that gets its response without the journey. */

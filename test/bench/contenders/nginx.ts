@@ -2,7 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { windowNames } from '../../../gateway/limits/windows.ts';
-import { defaultBanPolicy, formatPolicies } from '../../../gateway/quota/policies.ts';
+import { defaultBanPolicy } from '../../../gateway/quota/policies.ts';
+import { formatPolicies } from '../../../gateway/quota/redis-quota.ts';
 
 interface NginxOptions {
   directory: string;

@@ -1,12 +1,7 @@
 import { expect, test } from 'vitest';
 import { byPolicyField, strikesToBan } from '../../../../gateway/limits/setting-fields.ts';
-import {
-  banPolicySetting,
-  createPolicyArguments,
-  defaultBanPolicy,
-  formatPolicies,
-  strikesBeforeBan,
-} from '../../../../gateway/quota/policies.ts';
+import { banPolicySetting, defaultBanPolicy, strikesBeforeBan } from '../../../../gateway/quota/policies.ts';
+import { createPolicyArguments, formatPolicies } from '../../../../gateway/quota/redis-quota.ts';
 
 test('a key is banned after the strikes of the policy, or more if its minute limit asks for more', () => {
   const strikes = (minuteLimit: number) =>

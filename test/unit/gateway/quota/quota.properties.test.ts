@@ -3,9 +3,10 @@ import { describe, expect, test } from 'vitest';
 import { maxLimit, parseLimit } from '../../../../gateway/limits/limits.ts';
 import { alignedLeftMs, dayMs } from '../../../../gateway/limits/windows.ts';
 import { textFields } from '../../../../gateway/platform/redis/enforced-settings.ts';
-import { banPolicySetting, formatPolicies, type BanPolicy } from '../../../../gateway/quota/policies.ts';
+import { banPolicySetting, type BanPolicy } from '../../../../gateway/quota/policies.ts';
 import { decisionOf } from '../../../../gateway/quota/quota-decision.ts';
 import { rateLimitHeaders, retryAfter } from '../../../../gateway/quota/rate-limit-headers.ts';
+import { formatPolicies } from '../../../../gateway/quota/redis-quota.ts';
 
 const limit = fc.integer({ min: 1, max: maxLimit });
 const anyText = fc.oneof(

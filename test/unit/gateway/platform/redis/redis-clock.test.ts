@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createRedisClock } from '../../../../../gateway/platform/redis/redis-clock.ts';
+import { createRedisClock } from '../../../../../gateway/platform/redis/redis-gate.ts';
 
 const startMs = Date.UTC(2026, 10, 22);
 
