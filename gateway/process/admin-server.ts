@@ -6,8 +6,12 @@ import { GatewayError } from '../errors.ts';
 import { ApiError } from '../faces/api/api-error.ts';
 import { renderApiError } from '../faces/api/render-api-error.ts';
 import { createIsProxy } from '../platform/http/addresses.ts';
-import { closeSlowReaders, createPipelines } from '../platform/http/client-connections.ts';
-import { createIdleConnections, limitConnections } from '../platform/http/connection-limits.ts';
+import {
+  closeSlowReaders,
+  createIdleConnections,
+  createPipelines,
+} from '../platform/http/client-connections.ts';
+import { limitConnections } from '../platform/http/connection-limits.ts';
 import { parserError, securityHeaders, sendRawResponse } from '../platform/http/response.ts';
 
 /** Few, so that the port of the API has the files that the process may open (`ulimit -n`). */

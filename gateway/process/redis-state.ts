@@ -54,7 +54,7 @@ export function createRedisState(dependencies: RedisStateDependencies) {
       metrics.localMode.set(open ? 0 : 1);
       localMode.changed(!open);
     },
-    onCommand: (ms) => metrics.redisSeconds.observe(ms / 1000),
+    seconds: metrics.redisSeconds,
   });
 
   const trafficReporter = createTrafficReporter({

@@ -1,16 +1,15 @@
 import type { KeyObject } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
 import type { Duplex, Readable } from 'node:stream';
-import type { Plugin } from 'http-proxy-middleware';
 import type { Logger } from 'pino';
-import { buildConnector, Pool, type Dispatcher } from 'undici';
+import { Agent, request } from 'undici';
 import type { ServiceConfig } from '../platform/config/service-config.ts';
 import type { ResponseHeaders } from '../platform/http/response.ts';
 import { createAuthorize } from './internal-token.ts';
 import {
-  createReadinessProbe,
+  createUpstreamPool,
   createUpstreams,
+  type ReadinessProbe,
   type Target,
   type TargetState,
   type Upstreams,
@@ -52,28 +51,8 @@ export interface UpstreamAttempt {
   end: (status: number | undefined, error?: unknown) => void;
 }
 
-/**
- * Target for the middleware, which requires one; the transport chooses the real one. Not a URL, which the middleware
- * would parse for each request.
- */
-export const placeholderTarget = { hostname: 'upstream' };
-
 /** Sends a request and its response. Rejects with the error that the client gets, if it can still get one. */
 export type Transport<Req, Res> = (req: Req, res: Res) => Promise<void>;
-
-/**
- * Plugin for http-proxy-middleware that sends through undici. The middleware's own transport, node:http, takes twice the
- * CPU time of a whole request. Matching and errors stay with the middleware.
- * @param transportOf how a request is sent
- */
-export function undiciTransport<Req extends IncomingMessage, Res extends ServerResponse>(
-  transportOf: (res: Res) => Transport<Req, Res> | undefined,
-): Plugin<Req, Res> {
-  return function undiciTransport(proxyServer) {
-    // A rejection makes the middleware emit 'error' and pass the error on to renderError.
-    proxyServer.web = async (req, res) => transportOf(res)?.(req, res);
-  };
-}
 
 export type ServiceUpstream = ReturnType<typeof createServiceUpstreams>[number];
 
@@ -113,56 +92,24 @@ export async function closeServiceUpstreams(services: readonly ServiceUpstream[]
   await Promise.all(services.map(({ upstreams }) => upstreams.close()));
 }
 
-const connectTimeoutMs = 2000;
-/**
- * Maximum idle time, whatever the upstream allows. Far shorter than services keep an idle connection, and short because a
- * connection whose other end has vanished looks idle.
- */
-const keepAliveMs = 5000;
-
-/** Creates the connections to an instance of a service. @param connections maximum number */
-function createUpstreamPool(origin: string, connections: number): Dispatcher {
-  const connect = buildConnector({ timeout: connectTimeoutMs });
-  return new Pool(origin, {
-    connections,
-    keepAliveTimeout: keepAliveMs,
-    keepAliveMaxTimeout: keepAliveMs,
-    connect: (options, callback) =>
-      connect(options, (...outcome) => {
-        // Before undici's own listener, which reads the code.
-        if (outcome[0] === null) outcome[1].on('error', renameReset);
-        callback(...outcome);
-        if (outcome[0] === null) skipContinue(outcome[1]);
-      }),
-  });
-}
+/** A service may need half a second to say that its database does not respond. */
+const timeoutMs = 1000;
 
 /**
- * A body without a length ends with its connection. undici takes a reset for such an end, too (its client-h1.js, because
- * of macOS), so that half a response looks whole; it knows the reset by its code alone.
+ * Checks whether an instance is ready for requests, by a request for a path, which needs no token, on a new connection each time: a
+ * kept one would not show that nobody listens any more. Any status but 503 counts as ready, since not every server has that path.
  */
-function renameReset(error: Error & { code?: unknown }): void {
-  if (error.code === 'ECONNRESET') error.code = 'UND_ERR_SOCKET';
-}
-
-interface Parser {
-  onHeadersComplete(status: number, upgrade: boolean, keepAlive: boolean): number;
-}
-
-/**
- * undici closes the connection on a 100 (Continue), for which it never asks, but skips other interim responses. A client
- * must be able to parse one that it does not expect (RFC 9110 section 15.2), so its parser is told that it is a 102. The
- * parser is not part of undici's interface; without it, a 100 is a 502 again.
- */
-function skipContinue(socket: Socket): void {
-  const symbol = Object.getOwnPropertySymbols(socket).find(({ description }) => description === 'parser');
-  const parser: unknown = symbol === undefined ? undefined : Reflect.get(socket, symbol);
-  if (!isParser(parser)) return;
-  const onHeadersComplete = parser.onHeadersComplete.bind(parser);
-  parser.onHeadersComplete = (status, upgrade, keepAlive) =>
-    onHeadersComplete(status === 100 ? 102 : status, upgrade, keepAlive);
-}
-
-function isParser(value: unknown): value is Parser {
-  return typeof value === 'object' && value !== null && 'onHeadersComplete' in value;
+export function createReadinessProbe(path = '/readyz'): ReadinessProbe {
+  const dispatcher = new Agent({ connect: { timeout: timeoutMs }, pipelining: 0 });
+  return {
+    async check(origin) {
+      const signal = AbortSignal.timeout(timeoutMs);
+      const { statusCode, body } = await request(origin + path, { dispatcher, signal });
+      await body.dump();
+      // undici ends an incomplete body silently when the time is over.
+      signal.throwIfAborted();
+      return statusCode === 503 ? 'not_ready' : 'ready';
+    },
+    close: () => dispatcher.destroy(),
+  };
 }

@@ -2,7 +2,6 @@ import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'n
 import { Server as NetServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Shutdown } from '#runtime/lifecycle.ts';
-import type { IdleConnections } from './connection-limits.ts';
 
 /** A request on a connection, and its response. */
 export interface Exchange {
@@ -132,7 +131,7 @@ export type Drain = ReturnType<typeof createDrain>;
  */
 export function createDrain(
   server: Server,
-  pipelines: Pick<Pipelines, 'drain' | 'whenIdle'>,
+  pipelines: Pick<ReturnType<typeof createPipelines>, 'drain' | 'whenIdle'>,
   onClosing: () => void,
 ) {
   /** Node's own list lacks connections on which CONNECT was sent. */
@@ -242,4 +241,31 @@ export function watchBody(req: IncomingMessage, timeoutMs: number, onSlow: () =>
     before = socket.bytesRead;
   }, timeoutMs);
   req.once('close', () => clearInterval(timer));
+}
+
+/** The client of a connection that was used within this time is likely to send its next request. */
+const minIdleMs = 1000;
+
+export type IdleConnections = ReturnType<typeof createIdleConnections>;
+
+/** Connections that wait for a request. */
+export function createIdleConnections() {
+  /** Since when each is idle. A Map keeps the order of insertion, so the first is idle longest. */
+  const idleSinceMs = new Map<Socket, number>();
+  return {
+    /** The connection has no request yet, or no more. */
+    add: (socket: Socket) => void idleSinceMs.set(socket, performance.now()),
+    /** A request arrived, or the connection was closed. */
+    remove: (socket: Socket) => void idleSinceMs.delete(socket),
+    /** Closes the connection that is idle longest. @returns false if all were used within the last second */
+    closeLongest(): boolean {
+      const [longest] = idleSinceMs;
+      if (longest === undefined) return false;
+      const [socket, sinceMs] = longest;
+      if (performance.now() - sinceMs < minIdleMs) return false;
+      idleSinceMs.delete(socket);
+      socket.destroy();
+      return true;
+    },
+  };
 }

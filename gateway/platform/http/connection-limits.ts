@@ -5,6 +5,7 @@ import type { Logger } from 'pino';
 import type { HttpLimits } from '../config/config.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { addressGroup, peerAddress } from './addresses.ts';
+import type { IdleConnections } from './client-connections.ts';
 
 /** The limit that a connection exceeds: that of all connections, or that of its address. */
 export type ConnectionLimit = 'total' | 'address';
@@ -33,12 +34,12 @@ const refusalTimeoutMs = 1000;
  * Counts connections. For one beyond the limit of all, the one that is idle longest is closed: clients that keep many open
  * and hardly use them can't lock others out. If none is idle, or its address has too many, the new one is not served, but
  * stays open for a moment so that its request gets a response.
- * @returns a function that tells the limit that a connection exceeds
+ * @returns the limit that each refused connection exceeds
  */
 export function limitConnections(
   server: Server,
   options: ConnectionLimitsOptions,
-): (socket: Socket) => ConnectionLimit | undefined {
+): Pick<WeakMap<Socket, ConnectionLimit>, 'get'> {
   const { maxConnections, maxConnectionsPerAddress, maxOpenRefused, idle, isProxy } = options;
   const { onOpen, onClosedIdle, onRefused } = options;
   const takeSlotOf = createSlots(Infinity, maxConnectionsPerAddress);
@@ -85,34 +86,7 @@ export function limitConnections(
     }
     admit(socket, freeSlot);
   });
-  return (socket) => refused.get(socket);
-}
-
-/** The client of a connection that was used within this time is likely to send its next request. */
-const minIdleMs = 1000;
-
-export type IdleConnections = ReturnType<typeof createIdleConnections>;
-
-/** Connections that wait for a request. */
-export function createIdleConnections() {
-  /** Since when each is idle. A Map keeps the order of insertion, so the first is idle longest. */
-  const idleSinceMs = new Map<Socket, number>();
-  return {
-    /** The connection has no request yet, or no more. */
-    add: (socket: Socket) => void idleSinceMs.set(socket, performance.now()),
-    /** A request arrived, or the connection was closed. */
-    remove: (socket: Socket) => void idleSinceMs.delete(socket),
-    /** Closes the connection that is idle longest. @returns false if all were used within the last second */
-    closeLongest(): boolean {
-      const [longest] = idleSinceMs;
-      if (longest === undefined) return false;
-      const [socket, sinceMs] = longest;
-      if (performance.now() - sinceMs < minIdleMs) return false;
-      idleSinceMs.delete(socket);
-      socket.destroy();
-      return true;
-    },
-  };
+  return refused;
 }
 
 interface ConnectionReportDependencies {

@@ -15,12 +15,13 @@ import { peerAddress } from './addresses.ts';
 import {
   closeSlowReaders,
   createDrain,
+  createIdleConnections,
   createPipelines,
   watchBody,
   type Drain,
   type Exchange,
 } from './client-connections.ts';
-import { createIdleConnections, limitConnections, type ConnectionLimit } from './connection-limits.ts';
+import { limitConnections, type ConnectionLimit } from './connection-limits.ts';
 import { hasBody, raiseRequestError } from './request.ts';
 import { helpLink, parserError, sendRawResponse, tooManyConnections } from './response.ts';
 
@@ -67,7 +68,7 @@ export function createHttpServer(options: HttpServerOptions): { server: Server; 
   const classes = { ...options.messageClasses, shouldUpgradeCallback: options.isUpgrade };
 
   const server = createNodeServer(classes, limits, (req, res) => {
-    const limit = limitOf(req.socket);
+    const limit = refused.get(req.socket);
     if (limit !== undefined) return refuseConnection(req, limit);
     if (hasBody(req)) {
       watchBody(req, limits.requestTimeoutMs, () =>
@@ -78,7 +79,7 @@ export function createHttpServer(options: HttpServerOptions): { server: Server; 
   });
   // It would end large uploads. There remains Node's timeout for the headers.
   server.requestTimeout = 0;
-  const limitOf = limitConnections(server, {
+  const refused = limitConnections(server, {
     ...limits,
     maxOpenRefused,
     idle,

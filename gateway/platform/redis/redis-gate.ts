@@ -18,8 +18,8 @@ interface RedisGateDependencies {
   log: Logger;
   /** Called at each change: with true when Redis is used, with false when decisions are local. */
   onChange?: (open: boolean) => void;
-  /** Called with the duration of each command, replied or not. */
-  onCommand?: (ms: number) => void;
+  /** Duration of each command, replied or not. */
+  seconds?: { observe(seconds: number): void };
   timeoutMs?: number;
 }
 
@@ -32,7 +32,7 @@ const probeMs = 100;
  * if this process itself was busy, the reply may be there, unread.
  */
 export function createRedisGate(dependencies: RedisGateDependencies) {
-  const { ping, connected, log, onChange, onCommand, timeoutMs = 100 } = dependencies;
+  const { ping, connected, log, onChange, seconds, timeoutMs = 100 } = dependencies;
   const openingSteps: (() => Promise<void>)[] = [];
   const waiting = new Set<{ dueTick: number; expire: () => void }>();
   const timeoutTicks = Math.ceil(timeoutMs / tickMs) + 1;
@@ -152,7 +152,7 @@ export function createRedisGate(dependencies: RedisGateDependencies) {
       if (!open) return Promise.reject(new RedisUnavailable('not used at the moment'));
       const startedAt = performance.now();
       const onSettled = (error?: unknown) => {
-        onCommand?.(performance.now() - startedAt);
+        seconds?.observe((performance.now() - startedAt) / 1000);
         // While one slot moves, keys of all other slots are still counted in Redis.
         if (error instanceof RedisUnavailable && !isSlotMove(error.cause)) shut(error);
       };
