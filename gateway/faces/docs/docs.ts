@@ -69,7 +69,7 @@ export function loadDocs(
     document,
     [
       markdownPage('/docs', 'Guide', guideMarkdown(document, { ...settings, basePath })),
-      referencePage(document, operations, settings),
+      referencePage(document, operations, settings.keyVariable),
       ...(clients === undefined ? [] : [markdownPage('/docs/clients', 'Clients', clients)]),
       ...(changelog === undefined ? [] : [markdownPage('/docs/changelog', 'Changelog', changelog)]),
     ],

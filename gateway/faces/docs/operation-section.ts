@@ -1,23 +1,18 @@
-import type { Operation, Parameter } from '../../upstream/api-document.ts';
+import type { Operation } from '../../upstream/api-document.ts';
 import type { OperationAccess } from '../../upstream/service-description.ts';
 import { html, type Html } from '../html.ts';
 import { codeBlock, renderMarkdown } from './markdown.ts';
-import { createSamples, exampleBody, exampleOf } from './samples.ts';
+import { createSamples } from './samples.ts';
 import { describeType, fieldItem } from './schema-text.ts';
 
-/** What the reference says of an operation beside its description. */
-export interface OperationSettings {
-  /** Environment variable that holds the API key in samples. */
-  keyVariable: string;
-  /** Prefix of the keys with which requests are tried. */
-  keyPrefix: string;
-}
-
-/** The section of the reference about one operation, and the same as Markdown. */
+/**
+ * The section of the reference about one operation, and the same as Markdown.
+ * @param keyVariable environment variable that holds the API key in samples
+ */
 export function describeOperation(
   operation: Operation,
   access: OperationAccess | undefined,
-  { keyVariable }: Pick<OperationSettings, 'keyVariable'>,
+  keyVariable: string,
 ): { markdown: string; section: Html } {
   const about = aboutOf(operation, access);
   const responses = responsesOf(operation);
@@ -41,7 +36,7 @@ export function describeOperation(
       </div>
       <div>
         <div data-languages="${operation.summary}">${panels}</div>
-        ${tryIt(operation)} ${exampleResponse(operation)}
+        ${exampleResponse(operation)}
       </div>
     </section> `,
   };
@@ -103,66 +98,4 @@ function exampleResponse({ responses }: Operation): Html | undefined {
       ${codeBlock(JSON.stringify(example, null, 2))}`;
   }
   return undefined;
-}
-
-/**
- * Field for the API key, which only the page itself has. It has no name and its form no address, so that no browser can send the
- * key as a part of an address.
- */
-export const keyForm = (keyPrefix: string) =>
-  html`<form class="panel key" data-key hidden>
-      <label
-        >API key
-        <input
-          id="api-key"
-          type="password"
-          autocomplete="off"
-          placeholder="${keyPrefix}…"
-          aria-describedby="key-note"
-      /></label>
-      <p id="key-note" class="quiet">
-        To try requests on this page. It is sent to this server only, and is forgotten with the page.
-      </p>
-    </form>
-    <noscript><p class="quiet">Requests can be tried out here with JavaScript only.</p></noscript>`;
-
-function tryIt(operation: Operation): Html {
-  const { operationId, method, path, summary } = operation;
-  const body = exampleBody(operation);
-  return html`<details class="panel try" data-try hidden>
-    <summary>Try it</summary>
-    <form class="stack" data-method="${method}" data-path="${path}" aria-label="Try it: ${summary}">
-      ${operation.parameters.map((parameter) => parameterField(operationId, parameter))}
-      ${
-        body === undefined
-          ? undefined
-          : html`<label>Body (JSON) <textarea rows="6" spellcheck="false">${body}</textarea></label>`
-      }
-      <div class="actions"><button class="primary">Send ${method} ${path}</button></div>
-      <p class="quiet">
-        A real request with your key: it counts against your
-        limits${method === 'GET' ? '' : ', and changes data'}.
-      </p>
-    </form>
-    <p role="status" data-status></p>
-    <div data-result></div>
-  </details>`;
-}
-
-function parameterField(operationId: string, parameter: Parameter): Html {
-  const { name, required, schema, choices } = parameter;
-  const example = exampleOf(parameter) ?? '';
-  // A header is of interest only if it has a value on purpose: an idempotency key that repeats would fail.
-  return html`<label
-    >${name} <small>${parameter.in}${required ? ', required' : ''}</small>
-    <input
-      id="${operationId}-${name}"
-      data-in="${parameter.in}"
-      data-name="${name}"
-      value="${required ? example : ''}"
-      placeholder="${choices?.join(', ') ?? (example || (schema.default ?? ''))}"
-      spellcheck="false"
-      autocomplete="off"
-      ${required ? html` required` : undefined}
-  /></label>`;
 }

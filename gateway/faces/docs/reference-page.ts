@@ -3,14 +3,14 @@ import type { ApiDocument, Schema } from '../../upstream/api-document.ts';
 import { html } from '../html.ts';
 import type { Page } from './layout.ts';
 import { renderMarkdown } from './markdown.ts';
-import { describeOperation, keyForm, type OperationSettings } from './operation-section.ts';
+import { describeOperation } from './operation-section.ts';
 import { describeType, fieldItem } from './schema-text.ts';
 
 /** Page about every operation and schema of the description. */
 export function referencePage(
   { title, version, description, operations, schemas }: ApiDocument,
   described: ApiDescription['operations'],
-  settings: OperationSettings,
+  keyVariable: string,
 ): Page {
   const accessOf = new Map(described.map(({ method, route, access }) => [`${method} ${route}`, access]));
   const intro = `# ${title} ${version}
@@ -19,14 +19,13 @@ Made from the [OpenAPI description](/openapi.json). Every path also supports \`H
 
 ${description.trim()}`;
   const parts = operations.map((operation) =>
-    describeOperation(operation, accessOf.get(`${operation.method} ${operation.path}`), settings),
+    describeOperation(operation, accessOf.get(`${operation.method} ${operation.path}`), keyVariable),
   );
   const types = `## Schemas\n\n${schemas.map(({ name, schema }) => `### ${name}\n\n${schemaText(schema)}`).join('\n\n')}\n`;
   return {
     path: '/docs/reference',
     title: 'Reference',
-    body: html`${renderMarkdown(intro)} ${keyForm(settings.keyPrefix)} ${parts.map(({ section }) => section)}
-    ${renderMarkdown(types)}`,
+    body: html`${renderMarkdown(intro)} ${parts.map(({ section }) => section)} ${renderMarkdown(types)}`,
     markdown: [intro, ...parts.map(({ markdown }) => markdown), types].join('\n\n'),
   };
 }

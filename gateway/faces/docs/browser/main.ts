@@ -1,7 +1,5 @@
 import { connectSampleLanguage, prepareSamples } from './samples.ts';
-import { connectTryIt } from './try-it.ts';
 
-// Each does nothing on a page without what it is for.
+// It does nothing on a page without samples.
 connectSampleLanguage();
 prepareSamples();
-connectTryIt();

@@ -1,7 +1,17 @@
-import { element } from './elements.ts';
-
 /** Origin in the samples of the served pages. */
 const placeholder = 'http://localhost:8080';
+
+/** Builds an element. Texts stay texts: nothing is read as HTML. */
+function element<Name extends keyof HTMLElementTagNameMap>(
+  name: Name,
+  attributes: Record<string, string> = {},
+  ...children: (Node | string)[]
+) {
+  const node = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+  node.append(...children);
+  return node;
+}
 
 /** Screen readers announce what changes in it: the label of a button is replaced by its aria-label. */
 const announcement = element('p', { role: 'status', class: 'announcement' });
