@@ -38,7 +38,7 @@ import { rotateKey } from './rotate-key.ts';
 import { showStoredKey } from './stored-keys.ts';
 
 /** A page takes half a second at most, whatever the filter: the console goes on with `next`. */
-const maxRead = 20_000;
+const maxRead = 10_000;
 const maxPastedLength = 10_000;
 const id = 'key_282dd48c706990d481';
 
@@ -360,7 +360,6 @@ export const keyOperations = [
       states: ['active', 'suspended', 'banned', 'expired'],
       heading: 'Revoke the key of {name}?',
       text: 'From its next request on, the key is refused with 401, for good. A revoked key cannot be restored.',
-      typed: true,
       done: 'The key is revoked: its requests are refused from now on',
     },
     command: {
