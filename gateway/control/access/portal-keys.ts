@@ -6,7 +6,6 @@ import { isBannedByOperator } from '../bans/bans.ts';
 import { InvalidOperation, UnknownKey } from '../invalid-operation.ts';
 import { keyRowSchema, readKeyRow, type KeyRow } from '../keys/key-view.ts';
 import { findStoredKey, readStoredKeys, type PlacedKey } from '../keys/stored-keys.ts';
-import { pageOf } from '../list-schemas.ts';
 import { fieldViews } from '../records.ts';
 import type { ReadingSession, Session } from '../session.ts';
 
@@ -32,9 +31,6 @@ export const portalKeySchema = keyRowSchema
 
 export type PortalKey = z.infer<typeof portalKeySchema>;
 
-export const portalKeyPageSchema = pageOf(portalKeySchema);
-
-const pageSize = 100;
 /** Keys that work, and may be made in the portal. To rotate one is possible beyond that. */
 export const maxWorking = 50;
 /** Those that have ended are kept for 90 days. */
@@ -58,20 +54,11 @@ export async function readPortalKey(session: ReadingSession, key: PlacedKey): Pr
   return portalKeySchema.parse(await readKeyRow(session, key));
 }
 
-/** One page of the keys of a customer, also those that have ended. */
-export async function readPortalKeys(
-  session: ReadingSession,
-  customer: CustomerId,
-  after = '',
-): Promise<z.infer<typeof portalKeyPageSchema>> {
-  const ids = await readKeyIds(session, customer);
-  const rest = ids.filter((id) => id > after);
-  const page = rest.slice(0, pageSize);
-  const keys = await readStoredKeys(session.redis, page);
-  return {
-    items: await Promise.all(keys.map((key) => readPortalKey(session, key))),
-    next: rest.length > page.length ? (page.at(-1) ?? null) : null,
-  };
+/** The keys of a customer, also those that have ended, newest first. */
+export async function readPortalKeys(session: ReadingSession, customer: CustomerId): Promise<PortalKey[]> {
+  const keys = await readStoredKeys(session.redis, await readKeyIds(session, customer));
+  const shown = await Promise.all(keys.map((key) => readPortalKey(session, key)));
+  return shown.toSorted((one, other) => other.createdAt.localeCompare(one.createdAt));
 }
 
 /**
@@ -150,5 +137,5 @@ const tooManyKept =
   `you have ${maxKept} keys, those included that ended in the last 90 days: ` +
   'no further one can be made here until the oldest are forgotten';
 
-const readKeyIds = async ({ redis }: Pick<Session, 'redis'>, customer: CustomerId) =>
-  (await redis.smembers(redisKeys.customerKeys(customer))).toSorted();
+const readKeyIds = ({ redis }: Pick<Session, 'redis'>, customer: CustomerId) =>
+  redis.smembers(redisKeys.customerKeys(customer));

@@ -9,7 +9,7 @@ import { InvalidOperation } from '../invalid-operation.ts';
 import { graceInput, portalKeyInput, withoutNulls } from '../keys/key-input.ts';
 import { issueFurtherKey, revokeKey, type IssuedApiKey } from '../keys/keys.ts';
 import { rotateKey } from '../keys/rotate-key.ts';
-import { countInput, listOf, nextInput } from '../list-schemas.ts';
+import { countInput, listOf } from '../list-schemas.ts';
 import { change, read, type Operation, type OperationContext } from '../operation.ts';
 import type { Session } from '../session.ts';
 import { readLastDays } from '../usage/usage-record.ts';
@@ -17,7 +17,6 @@ import {
   confineNewKey,
   findOwnKey,
   maxWorking,
-  portalKeyPageSchema,
   portalKeySchema,
   readKeysWithRoom,
   readPortalKey,
@@ -37,6 +36,7 @@ export const portalUsageSchema = z.object({
 });
 
 export const portalFailuresSchema = listOf(failureSchema);
+export const portalKeysSchema = listOf(portalKeySchema);
 
 export const newPortalKeySchema = portalKeySchema
   .extend({ key: z.string().describe('In this response only') })
@@ -104,11 +104,13 @@ export const portalOperations: readonly Operation[] = [
   read({
     operationId: 'listKeys',
     http: 'GET /keys',
-    summary: 'API keys, also those that have ended in the last 90 days',
-    input: z.strictObject({ after: nextInput.max(100).optional() }),
-    responds: 'A page of keys',
-    result: portalKeyPageSchema,
-    run: (session, { context, input: { after } }) => readPortalKeys(session, customerOf(context), after),
+    summary: 'API keys, also those that have ended in the last 90 days, newest first',
+    responds: 'All of them',
+    result: portalKeysSchema,
+    run: async (session, { context }) => ({
+      items: await readPortalKeys(session, customerOf(context)),
+      next: null,
+    }),
   }),
   read({
     operationId: 'getKey',

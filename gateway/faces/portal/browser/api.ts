@@ -1,14 +1,13 @@
 import type { z } from 'zod';
-import type { portalKeyPageSchema } from '../../../control/access/portal-keys.ts';
 import type {
   newPortalKeySchema,
   portalCustomerSchema,
   portalFailuresSchema,
+  portalKeysSchema,
   portalUsageSchema,
 } from '../../../control/access/portal-operations.ts';
 import type { portalKeyInput } from '../../../control/keys/key-input.ts';
 import { createApi, enterWith } from '../../browser/request.ts';
-import { url } from '../../browser/url.ts';
 import type { PortalSessionView } from '../portal-api.ts';
 
 const base = '/portal/api';
@@ -42,8 +41,8 @@ export const session = {
 };
 
 /** Responses of the API, as its schemas declare them. */
-type KeyPage = z.infer<typeof portalKeyPageSchema>;
-export type Key = KeyPage['items'][number];
+type Keys = z.infer<typeof portalKeysSchema>;
+export type Key = Keys['items'][number];
 /** What a new key is given. */
 export type WantedKey = z.input<typeof portalKeyInput>;
 export type NewKey = z.infer<typeof newPortalKeySchema> & { warnings: string[] };
@@ -52,19 +51,11 @@ export type NewKey = z.infer<typeof newPortalKeySchema> & { warnings: string[] }
 export type Content = Awaited<ReturnType<typeof readContent>>;
 
 export async function readContent() {
-  const [customer, usage, { items: failures }, keys] = await Promise.all([
+  const [customer, usage, { items: failures }, { items: keys }] = await Promise.all([
     api.get<z.infer<typeof portalCustomerSchema>>('/customer'),
     api.get<z.infer<typeof portalUsageSchema>>('/usage?days=30'),
     api.get<z.infer<typeof portalFailuresSchema>>('/failures'),
-    readKeys(),
+    api.get<Keys>('/keys'),
   ]);
-  // Newest first.
-  keys.sort((one, other) => other.createdAt.localeCompare(one.createdAt));
   return { customer, usage, failures, keys };
-}
-
-/** All keys. @param query asks for a further page */
-async function readKeys(query = ''): Promise<Key[]> {
-  const { items, next } = await api.get<KeyPage>(`/keys${query}`);
-  return next === null ? items : [...items, ...(await readKeys(url`?after=${next}`))];
 }
