@@ -1,4 +1,3 @@
-import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import { mastersOf, type RedisClient } from '../../platform/redis/redis-client.ts';
 import { infoField, infoNumber, parseMemory } from '../../platform/redis/redis-memory.ts';
@@ -17,34 +16,15 @@ export const redisServerSchema = z
     evictedKeys: countOrNull,
     connectedClients: countOrNull,
     connectedReplicas: countOrNull,
-    latencyMs: z
-      .number()
-      .nullable()
-      .describe('Shortest time from sending a PING to its reply, of a few attempts'),
   })
   .meta({ id: 'RedisServer', description: 'What the server does not tell is null.' });
 
 export type RedisServerStatus = z.infer<typeof redisServerSchema>;
 
-/** A single one can be delayed by this process itself. */
-const pings = 3;
-
-async function measureLatency(server: Pick<Redis, 'ping'>): Promise<number> {
-  let shortestMs = Number.POSITIVE_INFINITY;
-  for (let attempt = 0; attempt < pings; attempt += 1) {
-    const sentAtMs = performance.now();
-    await server.ping();
-    shortestMs = Math.min(shortestMs, performance.now() - sentAtMs);
-  }
-  return Math.round(shortestMs * 100) / 100;
-}
-
 /** Reads what the servers say of themselves, as far as the Redis user may run INFO. */
 export function readRedisStatus(redis: RedisClient): Promise<RedisServerStatus[]> {
   return Promise.all(
     mastersOf(redis).map(async (server) => {
-      // A user without PING is not told the latency.
-      const latencyMs = await measureLatency(server).catch(() => null);
       const info = await server.info().catch(() => '');
       const number = (field: string) =>
         infoField(info, field) === undefined ? null : infoNumber(info, field);
@@ -59,7 +39,6 @@ export function readRedisStatus(redis: RedisClient): Promise<RedisServerStatus[]
         evictedKeys: number('evicted_keys'),
         connectedClients: number('connected_clients'),
         connectedReplicas: number('connected_slaves'),
-        latencyMs,
       };
     }),
   );

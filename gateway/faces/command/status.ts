@@ -45,14 +45,13 @@ async function printReport(report: FleetReport): Promise<void> {
   );
   await print('\n');
   printTable(
-    ['REDIS', 'VERSION', 'MEMORY', 'APPEND-ONLY FILE', 'REPLICAS', 'PING MS'],
-    redis.map(({ address, version, memory, appendOnly, connectedReplicas, latencyMs }) => [
+    ['REDIS', 'VERSION', 'MEMORY', 'APPEND-ONLY FILE', 'REPLICAS'],
+    redis.map(({ address, version, memory, appendOnly, connectedReplicas }) => [
       address,
       version,
       memory === null ? null : `${Math.round((100 * memory.usedBytes) / memory.limitBytes)} %`,
       appendOnly === null ? null : appendOnly ? 'yes' : 'no',
       connectedReplicas,
-      latencyMs,
     ]),
   );
   await print('\n');

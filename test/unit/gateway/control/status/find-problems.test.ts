@@ -62,7 +62,6 @@ const redisServer = (changes: Partial<RedisServerStatus> = {}): RedisServerStatu
   evictedKeys: 0,
   connectedClients: 1,
   connectedReplicas: 0,
-  latencyMs: 0.2,
   ...changes,
 });
 
