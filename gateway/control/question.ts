@@ -41,8 +41,6 @@ export interface Question {
   /** On the button that makes the change; as in `Revoke the key` by default. */
   action?: string;
   text?: string;
-  /** Whether the title of the target has to be typed. */
-  typed?: true;
   /** Fields of the input that are asked for. Of a change of fields, only those are sent that differ from the target's. */
   fields?: Readonly<Record<string, FormField>>;
   /** Whether all of them are sent. */

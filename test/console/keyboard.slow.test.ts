@@ -61,8 +61,7 @@ describe('with the keyboard alone', { tags: ['chromium'], timeout: 120_000 }, ()
     expect([await pets(fresh), await lastAction()]).toEqual([200, 'keys.rotate']);
 
     await pressButton(page, 'Revoke…');
-    await page.getByLabel('to confirm').waitFor();
-    await page.keyboard.type('Typed Customer');
+    await expect.poll(() => page.evaluate(focused)).toBe('change-reason');
     await page.keyboard.press('Enter');
     await page.locator('.tag').getByText('Revoked').waitFor();
     expect([await pets(fresh), await lastAction()]).toEqual([401, 'keys.revoke']);

@@ -69,23 +69,12 @@ describe('the pages of plans', { tags: ['chromium'], timeout: 120_000 }, () => {
     expect(await stored('edited')).toEqual({ minute: '50', day: '500' });
     await minuteOf(page).fill('40');
     await page.getByText('None of the busiest customers of the last minute').waitFor();
-    await page.evaluate(`{
-      const warnings = (globalThis.warnings = []);
-      new MutationObserver(() => {
-        for (const { textContent } of document.querySelectorAll('.failure-text')) warnings.push(textContent);
-      }).observe(document.body, { subtree: true, childList: true, characterData: true, attributes: true });
-    }`);
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByText('edited: 50 a minute, 500 a day → 40 a minute, 500 a day').waitFor();
     expect(await stored('edited')).toEqual({ minute: '40', day: '500' });
     expect(await lastEntry()).toMatchObject({ who: 'Grace', action: 'plans.set', target: 'edited' });
     await expect.poll(() => limitOf(key), { timeout: 3000 }).toBe('40');
     await page.getByText('on all gateways').waitFor();
-    // The last changes say what has changed, without a press.
-    const changes = page.getByRole('region', { name: 'Changes' });
-    await expect.poll(() => changes.innerText()).toMatch(/Grace changed the plan edited.*minute: 50 → 40/s);
-    // Not that the gateway enforces the old limits, which it does for a moment.
-    expect(await page.evaluate('warnings')).toEqual([]);
     // axe-core is refused a style of its own.
     expect(complaints.filter((text) => !/inline style|preload/.test(text))).toEqual([]);
   });

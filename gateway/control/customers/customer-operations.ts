@@ -249,7 +249,6 @@ export const customerOperations = [
       tone: 'danger',
       heading: 'Remove {name}?',
       text: 'Its record and those of its keys, which all have to have ended, are deleted. What it has used stays in the record of use.',
-      typed: true,
       done: '{name} is removed',
     },
     command: { usage: 'customers remove <customer>', examples: [`customers remove ${id}`] },

@@ -158,7 +158,6 @@ export const planOperations = [
       tone: 'danger',
       heading: 'Remove the plan {name}?',
       text: 'No customer can be put on it any more. This is refused if one is on it.',
-      typed: true,
       done: 'The plan {name} was removed.',
     },
     command: {

@@ -26,8 +26,6 @@ class AskDialog extends ActingElement {
   heading = '';
   action = '';
   danger = false;
-  /** Text that has to be typed to confirm. Empty for none. */
-  typed = '';
   /** Whether the form asks for a reason for the audit log. */
   asksReason = true;
   /** What the change does, and fields for what it needs, from what is in them already. */
@@ -86,18 +84,12 @@ class AskDialog extends ActingElement {
   }
 
   formView() {
-    const isReady = this.typed === '' || this.form('confirmation') === this.typed.trim();
     return html`<form
       class="stack"
       @input=${(event: Event) => (this.form = formTexts(event))}
       @submit=${this.submit}
     >
       ${this.message(this.form)}
-      ${
-        this.typed === ''
-          ? nothing
-          : field(html`Type <strong>${this.typed}</strong> to confirm`, 'confirmation', { autofocus: true })
-      }
       ${
         this.asksReason
           ? field(html`Reason <span class="quiet">(ticket; for the audit log)</span>`, 'change-reason')
@@ -106,7 +98,7 @@ class AskDialog extends ActingElement {
       ${inlineFailure(this.failure)}
       <div class="actions">
         <button type="button" class="plain" ?disabled=${this.busy} @click=${this.close}>Cancel</button>
-        <button class=${this.danger ? 'danger' : 'primary'} ?disabled=${this.busy || !isReady}>
+        <button class=${this.danger ? 'danger' : 'primary'} ?disabled=${this.busy}>
           ${this.busy ? 'Working…' : this.action}
         </button>
       </div>

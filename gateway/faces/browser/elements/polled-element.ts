@@ -3,9 +3,6 @@ import type { Changed } from '../responses.ts';
 import { ActingElement } from './acting-element.ts';
 import { inlineFailure, loadFailure, loading, notify } from './notice.ts';
 
-/** Time in which all gateways take over a change of a setting. */
-const settlingMs = 3000;
-
 /** An element that reads again and again what it shows while it is visible: not in a background tab, and never twice at once. */
 export abstract class PolledElement<Content> extends ActingElement {
   static override properties = { item: {} };
@@ -18,7 +15,6 @@ export abstract class PolledElement<Content> extends ActingElement {
   #reading = false;
   /** Whether it was asked for during a read, which may be too old then. */
   #again = false;
-  #changedAt = -Infinity;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor() {
@@ -37,11 +33,6 @@ export abstract class PolledElement<Content> extends ActingElement {
   /** Time from the end of a read to the next one. */
   get pauseMs() {
     return 2000;
-  }
-
-  /** Whether something was changed a moment ago, which gateways may not have taken over yet. */
-  get isSettling() {
-    return performance.now() < this.#changedAt + settlingMs;
   }
 
   async reload() {
@@ -65,7 +56,7 @@ export abstract class PolledElement<Content> extends ActingElement {
 
   /** Waits for a change, says what it did, and shows what is there then. */
   async saved<T extends Changed>(change: Promise<T>, done: string | ((changed: T) => string)) {
-    const changed = await change.finally(() => (this.#changedAt = performance.now()));
+    const changed = await change;
     notify(typeof done === 'string' ? done : done(changed), changed.warnings);
     await this.reload();
   }

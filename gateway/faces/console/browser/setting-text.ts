@@ -7,13 +7,11 @@ import { formatNumber, plural } from '../../browser/format.ts';
  * Which gateways enforce what is stored.
  * @param enforced what others enforce
  * @param running gateways that run
- * @param isSettling whether it was changed a moment ago
  */
 export function enforcedText<Other extends { gateways: number }>(
   { gateways, enforced }: { gateways: number; enforced: readonly Other[] },
   running: number,
   describe: (other: Other) => string,
-  isSettling = false,
 ) {
   const on = (count: number) =>
     count === running ? 'on all gateways' : `on ${formatNumber(count)} of ${plural(running, 'gateway')}`;
@@ -21,7 +19,6 @@ export function enforcedText<Other extends { gateways: number }>(
   if (enforced.length === 0) {
     return gateways === 0 ? html`<span class="quiet">on no gateway yet</span>` : on(gateways);
   }
-  if (isSettling) return html`<span class="quiet">taking effect…</span>`;
   const others = enforced.map((other) => `${describe(other)} ${on(other.gateways)}`).join('; ');
   return html`${gateways === 0 ? nothing : `${on(gateways)}; `}<span class="failure-text">${others}</span>`;
 }

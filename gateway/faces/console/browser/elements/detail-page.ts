@@ -1,13 +1,11 @@
 import { html, nothing } from 'lit';
 import { PolledElement } from '../../../browser/elements/polled-element.ts';
 import { capitalized } from '../../../browser/format.ts';
-import { api, url } from '../api.ts';
-import type { AuditEntry, Page } from '../responses.ts';
+import { url } from '../api.ts';
 import { session } from '../session.ts';
-import { entryTable } from './entry-table.ts';
 import { viewerNote } from './page-head.ts';
 
-/** The page of one customer, key or plan: the way back, its state, what can be done, and its history. */
+/** The page of one customer, key or plan: the way back, its state, and what can be done. */
 export abstract class DetailPage<Detail extends { name: string }> extends PolledElement<Detail> {
   abstract readonly noun: 'customer' | 'key' | 'plan';
   /** Its state, beside its name. */
@@ -33,28 +31,7 @@ export abstract class DetailPage<Detail extends { name: string }> extends Polled
   }
 
   view(detail: Detail) {
-    return html`${this.body(detail)} <last-changes item=${this.item}></last-changes>`;
+    return html`${this.body(detail)}
+      <p><a href=${url`/console/audit?target=${this.item}`}>Changes, in the audit log</a></p>`;
   }
 }
-
-/** What operators have changed last of a key, a customer or a plan. */
-class LastChanges extends PolledElement<Page<AuditEntry>> {
-  /** A read may go through much of the log. */
-  override get pauseMs() {
-    return 5000;
-  }
-
-  read() {
-    return api.get<Page<AuditEntry>>(url`/api/audit?target=${this.item}&limit=10`);
-  }
-
-  view({ items }: Page<AuditEntry>) {
-    return html`<h2>Changes</h2>
-      ${entryTable('Changes', items, { isOpen: true, none: 'None that the audit log still has.' })}
-      <p>
-        <a href=${url`/console/audit?target=${this.item}`}>All entries in the audit log</a>
-      </p>`;
-  }
-}
-
-customElements.define('last-changes', LastChanges);

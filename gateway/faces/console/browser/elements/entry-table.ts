@@ -7,13 +7,9 @@ import { keyPath, planLink } from '../key.ts';
 import type { AuditEntry } from '../responses.ts';
 
 /** Entries of the audit log as sentences, which unfold to what was changed. In their order. */
-export function entryTable(
-  label: string,
-  entries: readonly AuditEntry[],
-  { none, isOpen = false }: { none: string; isOpen?: boolean },
-) {
+export function entryTable(entries: readonly AuditEntry[], none: string) {
   return listTable<AuditEntry>(
-    label,
+    'Audit log',
     entries,
     [
       ['When', ({ at }) => (at === '' ? 'unknown' : formatTime(at))],
@@ -21,7 +17,7 @@ export function entryTable(
         'What',
         (entry) =>
           html`${sentenceOf(entry)}
-            <details ?open=${isOpen && entry.changes.some(({ before }) => !isNone(before))}>
+            <details>
               <summary class="quiet">more</summary>
               <code class="quiet">${entry.action}</code> ${changeList(entry)}
             </details>`,

@@ -57,7 +57,7 @@ const nameOf = ({ heading, offer }: Dialog, name: string) =>
 
 /** Makes a change, after a dialog for what it needs. */
 function perform(page: Page, dialog: Dialog, target?: object, more: More = {}) {
-  const { heading, offer, text, tone, typed, noun = '', fields } = dialog;
+  const { heading, offer, text, tone, noun = '', fields } = dialog;
   const { action = `${offer.replace('…', '')} the ${noun}` } = dialog;
   if (heading === undefined) {
     return page.act(async () => {
@@ -72,7 +72,6 @@ function perform(page: Page, dialog: Dialog, target?: object, more: More = {}) {
     heading: filled(heading, shown),
     action,
     danger: tone === 'danger',
-    typed: typed ? shown.name : '',
     asksReason: !fields.some(({ name }) => name === 'reason'),
     message: (form) =>
       html`${text === undefined ? nothing : html`<p>${filled(text, shown)}</p>`}

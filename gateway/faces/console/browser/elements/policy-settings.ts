@@ -32,7 +32,7 @@ class PolicySettings extends PolledElement<PolicyState> {
           ([name, { label }]) => [label, formatNumber(known.get(name) ?? null)] as const,
         ),
       ])}
-      <p class="quiet">In force: ${enforcedText(state, running, () => 'other values', this.isSettling)}</p>`;
+      <p class="quiet">In force: ${enforcedText(state, running, () => 'other values')}</p>`;
   }
 }
 

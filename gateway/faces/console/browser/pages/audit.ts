@@ -75,7 +75,7 @@ class PageAudit extends ListPage<AuditEntry> {
   }
 
   override table(entries: readonly AuditEntry[]) {
-    return entryTable('Audit log', entries, { none: this.none });
+    return entryTable(entries, this.none);
   }
 }
 

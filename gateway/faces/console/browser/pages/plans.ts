@@ -79,7 +79,7 @@ class PagePlan extends DetailPage<Plan> {
     ${factList([
       ['Limits', limitsText(plan)],
       ['Shadow limits, counted only', shadowText(plan)],
-      ['In force', enforcedText(plan, plan.running, limitsText, this.isSettling)],
+      ['In force', enforcedText(plan, plan.running, limitsText)],
       ['Customers', customersLink(plan, plural(plan.customers ?? 0, 'customer'))],
     ])}`;
   }

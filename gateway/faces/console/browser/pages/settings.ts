@@ -95,7 +95,6 @@ function redisFacts({ redis }: LiveState) {
       ['Version', told(server.version)],
       ['Role', told(server.role)],
       ['Up for', told(server.uptimeSeconds, formatDuration)],
-      ['Latency', told(server.latencyMs, (ms) => `${ms} ms`)],
       ['Memory', told(server.memory, memoryText)],
       ['Append-only file', told(server.appendOnly, (on) => (on ? 'on' : 'off'))],
       ['Evicted keys', told(server.evictedKeys, formatNumber)],
