@@ -1,7 +1,6 @@
 import { createLogThrottle } from '#runtime/log-throttle.ts';
 import type { Logger } from 'pino';
-import { createEventPublisher } from '../control/webhooks/event-publisher.ts';
-import { createUseObserver } from '../control/webhooks/use-events.ts';
+import { createEventPublisher, createUseObserver } from '../control/webhooks/use-events.ts';
 import { publishKeyPrefix } from '../platform/config/key-prefix.ts';
 import type { Metrics } from '../platform/observability/metrics.ts';
 import type { Announcement } from '../platform/redis/process-statuses.ts';

@@ -3,7 +3,6 @@ import { timeInput } from '../keys/key-input.ts';
 import { countInput, nextInput, pageOf } from '../list-schemas.ts';
 import { list } from '../operation.ts';
 import type { Session } from '../session.ts';
-import { groupsOf, type AuditVerbs } from './audit-actions.ts';
 import {
   auditTargets,
   changedFields,
@@ -19,6 +18,14 @@ const text = z.string().min(1).max(100);
 const entryId = /^\d{1,15}-\d{1,19}$/;
 const usualCount = 50;
 const noEntry = { error: 'is not the id of an entry' };
+
+/** Verbs by the actions of the audit log. */
+export type AuditVerbs = ReadonlyMap<string, string>;
+
+/** What the names of actions begin with: what they concern. */
+export const groupsOf = (verbs: AuditVerbs) => [
+  ...new Set([...verbs.keys()].map((action) => action.replace(/\..+/, ''))),
+];
 
 /** An unknown action is refused, since an empty list would be taken for the answer that nobody did it. */
 const actionInput = (verbs: AuditVerbs) =>

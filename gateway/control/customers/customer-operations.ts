@@ -20,6 +20,7 @@ import {
   changeCustomer,
   createCustomer,
   removeCustomer,
+  resetDay,
   resumeCustomer,
   suspendCustomer,
 } from './customers.ts';
@@ -32,7 +33,6 @@ import {
   searchCustomers,
   type CustomerDetail,
 } from './find-customers.ts';
-import { resetDay } from './reset-day.ts';
 import { asCustomerId, showCustomer } from './stored-customers.ts';
 
 /** A page takes half a second at most, whatever the conditions. */

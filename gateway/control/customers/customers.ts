@@ -1,11 +1,13 @@
 import type { z } from 'zod';
 import { apiKeyState } from '../../keys/records.ts';
+import { dayNumberOf, utcDate } from '../../limits/windows.ts';
 import type { RedisClient } from '../../platform/redis/redis-client.ts';
 import { redisKeys, type CustomerId } from '../../platform/redis/redis-keys.ts';
 import { InvalidOperation } from '../invalid-operation.ts';
 import type { customerChangeInput, newCustomerInput, WithoutNulls } from '../keys/key-input.ts';
 import { forgetKeys, placesOf } from '../keys/stored-keys.ts';
 import { assertRev, retryOvertaken } from '../overtaken-change.ts';
+import { readRetentionDays } from '../plans/settings.ts';
 import { withChange } from '../records.ts';
 import type { Session } from '../session.ts';
 import { customerView, readCustomerView, readKeys, type CustomerView } from './find-customers.ts';
@@ -78,6 +80,29 @@ export async function resumeCustomer(session: Session, id: string): Promise<Cust
     return { ...before, suspendedAt: undefined };
   });
   return readCustomerView(session, record);
+}
+
+/**
+ * Sets the UTC day of a customer back: its day limit counts from 0 again. The record of use keeps what was served, and a month limit
+ * counts it.
+ * @returns the units that were set back
+ * @throws InvalidOperation if there is no such customer, or nothing of its day is used
+ */
+export async function resetDay({ redis, audit, now }: Session, id: string): Promise<number> {
+  const { id: customerId } = await showCustomer(redis, id);
+  const date = utcDate(dayNumberOf(now()));
+  const [month, day] = [date.slice(0, 6), date.slice(6)];
+  const counts = await redis.hmget(redisKeys.usageMonth(customerId, month), day, `g${day}`);
+  const [served = 0, setBack = 0] = counts.map(Number);
+  const before = { date, used: String(served - setBack) };
+  const changes = [{ action: 'usage.reset-day', target: id, before, after: { date, used: '0' } }];
+  const units = await audit.make(changes, {
+    script: 'resetDayAudited',
+    keys: [redisKeys.usagePrefix(customerId)],
+    args: [await readRetentionDays(redis)],
+  });
+  if (!units) throw new InvalidOperation(`the customer ${customerId} has used nothing today (UTC)`);
+  return units;
 }
 
 /**

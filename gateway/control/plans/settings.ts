@@ -6,9 +6,8 @@ import type { Fields, Setting } from '../../platform/redis/settings.ts';
 import { wholeSettings } from '../../quota/default-settings.ts';
 import { planOfKey } from '../../quota/plan-settings.ts';
 import { usageSetting } from '../../quota/policies.ts';
-import { writeFields } from '../change-hash.ts';
 import { OperationFailure } from '../invalid-operation.ts';
-import { OvertakenChange, retryOvertaken } from '../overtaken-change.ts';
+import { OvertakenChange, retryOvertaken, writeFields } from '../overtaken-change.ts';
 import type { Session } from '../session.ts';
 
 /** Values of a setting, for people and programs. */

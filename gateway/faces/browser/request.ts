@@ -1,3 +1,7 @@
+/** Builds an address. Encodes what is inserted, so that no id or name leads to another path. */
+export const url = (texts: TemplateStringsArray, ...parts: readonly (string | number)[]): string =>
+  String.raw({ raw: texts }, ...parts.map((part) => encodeURIComponent(part)));
+
 /** A response of the API that is not a success. `code` is one of the API's, or `unreachable`. */
 export class ApiFailure extends Error {
   override readonly name = 'ApiFailure';

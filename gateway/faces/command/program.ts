@@ -1,9 +1,8 @@
 import { readVersion } from '#runtime/version.ts';
 import { Command } from 'commander';
 import { consoleCommand } from './console.ts';
-import { addExamples } from './examples.ts';
 import { keysExportCommand, keysImportCommand } from './keys-transfer.ts';
-import { nounCommand, operationOf } from './operation-command.ts';
+import { nounCommand, operationExamples, operationOf } from './operation-command.ts';
 import { acceptReason } from './options.ts';
 import { plansApplyCommand, plansDiffCommand, plansExportCommand } from './plans-file.ts';
 import { setChangeReason } from './redis-session.ts';
@@ -60,6 +59,23 @@ export const program = new Command('ops')
       '1 anything else, such as Redis unavailable.',
   );
 
+const webhook = 'wh_282dd48c706990d4';
+
+/** What is typed after `ops`, by the command. */
+export const examples: Readonly<Record<string, readonly string[]>> = {
+  ...operationExamples,
+  status: ['status', 'status --json'],
+  'keys export': ['keys export > keys.jsonl'],
+  'keys import': ['keys import keys.jsonl'],
+  'plans export': ['plans export > plans.yaml'],
+  'plans diff': ['plans diff plans.yaml'],
+  'plans apply': ['plans apply plans.yaml'],
+  'webhooks test': [`webhooks test ${webhook}`],
+  console: ['console', 'console --viewer'],
+  'services check': ['services check services.yaml'],
+  'tokens issue': ['tokens issue billing'],
+};
+
 program.hook('preAction', (_program, command) => {
   setChangeReason(command.opts<{ reason?: string }>().reason);
 });
@@ -69,6 +85,13 @@ for (const { command, words } of [{ command: program, words: [] }, ...descendant
   acceptReason(command);
   // Errors are printed by run.ts, all in one form.
   command.exitOverride().configureOutput({ outputError: () => {} });
+}
+
+/** Ends the help of a command with its examples. @param words that lead to it */
+function addExamples(command: Command, words: readonly string[]): void {
+  const lines = examples[words.join(' ')] ?? [];
+  if (lines.length === 0) return;
+  command.addHelpText('after', `\nExamples:\n${lines.map((line) => `  $ ops ${line}`).join('\n')}`);
 }
 
 /** Every command below one, with the words that lead to it. */

@@ -1,9 +1,8 @@
 import './copy-field.ts';
 import { html, nothing } from 'lit';
 import { changeReason } from '../change-reason.ts';
-import { ActingElement } from './acting-element.ts';
 import { field, formTexts, textsOf, type FormTexts } from './fields.ts';
-import type { LightElement } from './light-element.ts';
+import { ActingElement, type LightElement } from './light-element.ts';
 import { inlineFailure } from './notice.ts';
 
 /** What a change has made and nobody can read again, such as an API key. */

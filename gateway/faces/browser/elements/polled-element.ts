@@ -1,6 +1,6 @@
 import { html } from 'lit';
 import type { Changed } from '../responses.ts';
-import { ActingElement } from './acting-element.ts';
+import { ActingElement } from './light-element.ts';
 import { inlineFailure, loadFailure, loading, notify } from './notice.ts';
 
 /** An element that reads again and again what it shows while it is visible: not in a background tab, and never twice at once. */

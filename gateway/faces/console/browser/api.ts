@@ -2,7 +2,7 @@ import { changeReason } from '../../browser/change-reason.ts';
 import { createApi } from '../../browser/request.ts';
 import { session } from './session.ts';
 
-export { url } from '../../browser/url.ts';
+export { url } from '../../browser/request.ts';
 
 /** The operators' API. If the session has ended, or another tab has begun one, the page begins anew. */
 export const api = createApi(

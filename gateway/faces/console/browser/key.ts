@@ -1,6 +1,6 @@
 import { html, nothing } from 'lit';
 import { windowNames, type ByWindow } from '../../../limits/windows.ts';
-import type { ActingElement } from '../../browser/elements/acting-element.ts';
+import type { ActingElement } from '../../browser/elements/light-element.ts';
 import { keyPrefix } from '../../browser/page-facts.ts';
 import { ApiFailure } from '../../browser/request.ts';
 import { api, url } from './api.ts';

@@ -2,7 +2,7 @@ import { html, nothing } from 'lit';
 import { windowNames } from '../../../../limits/windows.ts';
 import { listTable } from '../../../browser/elements/table.ts';
 import { formatNumber, formatTime, withTimes } from '../../../browser/format.ts';
-import { url } from '../../../browser/url.ts';
+import { url } from '../../../browser/request.ts';
 import { keyPath, planLink } from '../key.ts';
 import type { AuditEntry } from '../responses.ts';
 

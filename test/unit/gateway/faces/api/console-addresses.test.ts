@@ -6,7 +6,9 @@ const folder = new URL('../../../../../gateway/faces/console/browser/', import.m
 const unencoded = /(?<!\burl)[`"]\/(?:api|console)\/[^`"?]*\$\{.*/g;
 
 test('what is inserted into an address of the console is encoded', async () => {
-  const { url } = (await import(new URL('../../browser/url.ts', folder).href)) as { url: typeof String.raw };
+  const { url } = (await import(new URL('../../browser/request.ts', folder).href)) as {
+    url: typeof String.raw;
+  };
   expect(url`/api/keys/${'../plans/x?y'}/ban`).toBe('/api/keys/..%2Fplans%2Fx%3Fy/ban');
   const files = globSync('**/*.ts', { cwd: folder });
   expect(files.length).toBeGreaterThan(20);

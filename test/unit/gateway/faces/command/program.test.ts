@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
-import { examples } from '../../../../../gateway/faces/command/examples.ts';
-import { program } from '../../../../../gateway/faces/command/program.ts';
+import { examples, program } from '../../../../../gateway/faces/command/program.ts';
 import { keyFields } from '../../../../../gateway/limits/record-fields.ts';
 
 /** Every command with the words that lead to it. */
