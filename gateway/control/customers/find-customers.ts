@@ -113,7 +113,7 @@ export async function readCustomerView(
   { redis }: Pick<Session, 'redis'>,
   record: CustomerRecord,
 ): Promise<CustomerView> {
-  return customerView(record, await redis.scard(redisKeys.customerKeys(record.id)));
+  return customerView(record, (await redis.smembers(redisKeys.customerKeys(record.id))).length);
 }
 
 export const customerView = (record: CustomerRecord, keys: number): CustomerView =>
