@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs';
 import { errorMessage } from '#runtime/error-message.ts';
 import { defaultBasePath } from '../platform/config/config.ts';
 import { keyPrefix } from '../platform/config/key-prefix.ts';
-import type { ApiConfig, DescriptionText, ServiceConfig } from '../platform/config/service-config.ts';
+import type { ApiConfig, ServiceConfig } from '../platform/config/service-config.ts';
 import { YamlFileError } from '../platform/config/yaml-file.ts';
 import { readApiDocument, type ApiDocument } from './api-document.ts';
-import { basePathOf, methods, publishedPart, withPrefix } from './check-description.ts';
+import { basePathOf, checkDescription, methods, publishedPart, withPrefix } from './check-description.ts';
 import { isReservedInRequest } from './headers.ts';
 import { mergeDescriptions } from './merge-descriptions.ts';
 import type { ApiRoute, RoutedOperation, RoutedService } from './routes.ts';
@@ -62,15 +62,13 @@ export function describeServices(
   services: readonly DescribedService[],
   api: PublishedApi = {},
 ): DescribedServices {
-  const read = services.flatMap(({ name, description }, ordinal) =>
-    description === undefined ? [] : readOrIssue({ name, ordinal }, description),
-  );
-  const unreadable = read.flatMap(({ issues = [] }) => issues);
-  if (unreadable.length > 0) throw new YamlFileError(unreadable);
-  const sources = read.flatMap(({ source }) => source ?? []);
-  const based = sources.map(({ owner, description }) =>
-    Object.assign(basePathOf(description), { name: owner.name, owner, description }),
-  );
+  const based = services.flatMap(({ name, description: text }, ordinal) => {
+    if (text === undefined) return [];
+    const description = publishedPart(readDescription(text));
+    const { basePath, issues } = basePathOf(description);
+    const owner: Owner = { name, ordinal };
+    return [{ name, owner, description, basePath, issues: [...issues, ...checkDescription(description)] }];
+  });
   const passing = services.flatMap(({ name, paths = [], upgrade }, ordinal) =>
     paths.map((under) => passingRoute({ name, ordinal, upgrade }, under)),
   );
@@ -79,9 +77,10 @@ export function describeServices(
   const basePaths = [...new Set([basePath, ...based.map((each) => each.basePath), ...underPaths])];
   const serverPath = basePaths.length === 1 ? basePath : '';
   const prefixOf = (path: string) => (serverPath === '' ? path : '');
-  const described = based.map((each) =>
-    Object.assign({}, each, { description: withPrefix(each.description, prefixOf(each.basePath)) }),
-  );
+  const described = based.map(({ description, ...source }) => {
+    const prefix = prefixOf(source.basePath);
+    return { ...source, prefix, description: withPrefix(description, prefix) };
+  });
   const own = withPrefix(readOwnDescription(basePaths, api.keyHeader), prefixOf(basePath));
   const isNamed = based[0]?.description.outline.info.title !== undefined;
   const title = api.title ?? (isNamed ? undefined : titleOf(services[0]?.name));
@@ -164,15 +163,6 @@ function orByHeader(fields: Fields): Fields {
     { keyHeader: fieldsOf(requirement)['apiKey'] },
   ]);
   return { ...fields, security };
-}
-
-function readOrIssue(owner: Owner, description: DescriptionText) {
-  try {
-    return { source: { owner, description: publishedPart(readDescription(description)) } };
-  } catch (error) {
-    if (!(error instanceof YamlFileError)) throw error;
-    return { issues: error.issues };
-  }
 }
 
 /** @throws YamlFileError if the documentation could not show the document */

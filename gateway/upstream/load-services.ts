@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { basename, dirname, resolve } from 'node:path';
 import { ConfigError } from '#runtime/environment.ts';
 import { errorMessage } from '#runtime/error-message.ts';
@@ -10,14 +10,7 @@ import { readYamlFile, YamlFileError, type YamlIssue } from '../platform/config/
 import { describeServices } from './describe-services.ts';
 import { petsApi, petsDescription, petsServiceName } from './pets-service.ts';
 import { fieldsOf, textOf } from './service-description.ts';
-import {
-  apiFileSchema,
-  generalKeyVariable,
-  portalFileSchema,
-  serviceFileSchema,
-  servicesFileSchema,
-  type ServicesFile,
-} from './services-file-schema.ts';
+import { generalKeyVariable, servicesFileSchema, type ServicesFile } from './services-file-schema.ts';
 
 type ServiceSettings = Pick<
   Config,
@@ -101,31 +94,25 @@ export function readServicesFile(
 
 /** Leaves out whether the descriptions are valid. @throws YamlFileError with what is wrong in the file itself */
 function readServiceSettings(path: string, settings: ServiceSettings): LoadedServices {
-  const name = basename(path);
-  const file = readYamlFile(readBytes(path), name, { maxBytes });
-  if (file.value === null) throw new YamlFileError([`${name} is empty: it needs the field services`]);
+  const file = readYamlFile(readBytes(path), basename(path), { maxBytes });
   const parsed = servicesFileSchema.safeParse(file.value);
-  const issues: YamlIssue[] = [];
-  const read = (fields: readonly string[], named: string) => {
+  if (!parsed.success) throw new YamlFileError(file.describe(parsed.error.issues.flatMap(issuesOf)));
+  const { api = {}, services } = parsed.data;
+  const issues = sharedValues(services);
+  const read = (fields: readonly string[], named: string | undefined) => {
     try {
-      return readFile(resolve(dirname(path), named)).toString();
+      return named === undefined ? undefined : readFileSync(resolve(dirname(path), named), 'utf8');
     } catch (error) {
       issues.push({ path: fields, text: whyUnreadable(named, error) });
-      return '';
+      return undefined;
     }
   };
-  // Also if other fields are invalid, to name at once all that is wrong with the API.
-  const [guide, changelog] = ['guide', 'changelog'].map((field) => {
-    const named = textOf(fieldsOf(fieldsOf(file.value)['api'])[field]);
-    return named === '' ? undefined : read(['api', field], named);
-  });
-  if (!parsed.success)
-    throw new YamlFileError(file.describe([...parsed.error.issues.flatMap(issuesOf), ...issues]));
-  const { api = {}, services } = parsed.data;
-  issues.push(...sharedValues(services));
+  const guide = read(['api', 'guide'], api.guide);
+  const changelog = read(['api', 'changelog'], api.changelog);
   const found = Object.entries(services).map(([service, { description: named, ...fields }]) => {
-    const text = named === undefined ? '' : read(['services', service, 'description'], named);
-    return serviceConfig(service, fields, settings, named === undefined ? undefined : { file: named, text });
+    const text = read(['services', service, 'description'], named);
+    const description = named === undefined || text === undefined ? undefined : { file: named, text };
+    return serviceConfig(service, fields, settings, description);
   });
   // The guide of the pets service is for its API, alone or with other services.
   const own = Object.hasOwn(services, petsServiceName) ? petsApi(api) : generalApi;
@@ -160,19 +147,13 @@ const generalApi: ApiConfig = {
 
 function readBytes(path: string): Buffer {
   try {
-    return readFile(path);
+    return readFileSync(path);
   } catch (error) {
     throw new YamlFileError([whyUnreadable(path, error)], { cause: error });
   }
 }
 
-/** A pipe would stop the process until somebody writes to it, and a device might never end. */
-function readFile(path: string): Buffer {
-  if (!statSync(path).isFile()) throw new Error('it is not a file');
-  return readFileSync(path);
-}
-
-function whyUnreadable(path: string, error: unknown): string {
+function whyUnreadable(path: string | undefined, error: unknown): string {
   return `${path} can't be read (${errorMessage(error)})`;
 }
 
@@ -182,18 +163,11 @@ function issuesOf(issue: z.core.$ZodIssue): YamlIssue[] {
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => ({
       path: [...path, key],
-      text: `${[...path, key].join('.')} is not known; known are ${knownFields(path).join(', ')}`,
+      text: `${[...path, key].join('.')} is not known`,
     }));
   }
   const message = issue.code === 'invalid_key' ? (issue.issues[0]?.message ?? '') : issue.message;
   return [{ path, text: `${path.length === 0 ? 'the file' : path.join('.')} ${message}` }];
-}
-
-function knownFields(path: readonly string[]): string[] {
-  if (path.length === 0) return Object.keys(servicesFileSchema.shape);
-  if (path[0] === 'api')
-    return Object.keys(path[1] === 'portal' ? portalFileSchema.shape : apiFileSchema.shape);
-  return Object.keys(serviceFileSchema.shape);
 }
 
 /** What two services must not share: with one audience, a token of one is valid at the other. */

@@ -1,12 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import { YamlFileError, type YamlIssue } from '../platform/config/yaml-file.ts';
-import { checkDescription, methods } from './check-description.ts';
+import { methods } from './check-description.ts';
 import { ownResponseHeaders } from './headers.ts';
-import { overlap, parameterNames, shapeOf } from './routes.ts';
+import { overlap, parameterNames } from './routes.ts';
 import {
-  eachReference,
   fieldsOf,
-  findTarget,
   isFields,
   listOf,
   mapFields,
@@ -21,6 +19,8 @@ import {
 interface Source {
   name: string;
   description: Description;
+  /** What its paths begin with here, and not in the file. */
+  prefix?: string;
   /** What is wrong with it that was found before. */
   issues?: readonly YamlIssue[];
 }
@@ -51,13 +51,10 @@ const { 403: _forbidden, 502: _badGateway, 504: _gatewayTimeout, ...responsesWit
  */
 export function mergeDescriptions(own: Description, sources: readonly Source[]): Fields {
   const document = merge(own, sources);
-  const issues = sources.flatMap(({ description, issues: known = [] }, index) =>
-    description.describe([
-      ...known,
-      ...checkDescription(description),
-      ...unknownReferences(description.fields, document),
-      ...clashes(description, [{ name: 'the gateway', description: own }, ...sources.slice(0, index)]),
-      ...samePaths(description),
+  const issues = sources.flatMap((source, index) =>
+    source.description.describe([
+      ...(source.issues ?? []),
+      ...clashes(source, [{ name: 'the gateway', description: own }, ...sources.slice(0, index)]),
     ]),
   );
   if (issues.length > 0) throw new YamlFileError(issues);
@@ -73,7 +70,7 @@ function merge(own: Description, sources: readonly Source[]): Fields {
     ...sources.map(({ description }) => completePaths(description.fields, ownResponses)),
     completePaths(own.fields, responsesWithoutService),
   );
-  const document = {
+  return {
     openapi: own.fields['openapi'],
     info: mergeInfo(all),
     servers: own.fields['servers'],
@@ -82,7 +79,6 @@ function merge(own: Description, sources: readonly Source[]): Fields {
     paths,
     components,
   };
-  return withoutUnused(document, own.fields);
 }
 
 /** The first service gives title, version, contact and licence, and each one its text. */
@@ -102,13 +98,7 @@ function mergeTags(descriptions: readonly Description[]): unknown[] {
 /** Of equal names the first one is taken; {@link clashes} refuses those that differ. */
 function mergeComponents(descriptions: readonly Description[]): Fields {
   const inOrder = descriptions.map(({ fields }) => fieldsOf(fields['components']));
-  // The gateway's sections first.
-  const sections = new Set(
-    inOrder
-      .slice(-1)
-      .concat(inOrder)
-      .flatMap((each) => Object.keys(each)),
-  );
+  const sections = new Set(inOrder.flatMap((each) => Object.keys(each)));
   return Object.fromEntries(
     Array.from(sections, (section) => {
       const merged: Record<string, unknown> = {};
@@ -174,42 +164,8 @@ function withOwnHeaders(response: unknown): unknown {
   return { description, headers: { ...fieldsOf(headers), ...Object.fromEntries(added) }, ...rest };
 }
 
-/** Without those of the gateway's own components that no operation refers to. */
-function withoutUnused(document: Fields & { components: Fields; paths: Fields }, own: Fields): Fields {
-  const used = new Set<string>();
-  const use = (value: unknown) =>
-    eachReference(value, (reference) => {
-      if (used.has(reference)) return;
-      used.add(reference);
-      use(findTarget(document, reference));
-    });
-  const isOwn = (section: string, name: string) =>
-    Object.hasOwn(fieldsOf(fieldsOf(own['components'])[section]), name);
-  use(document.paths);
-  for (const [section, parts] of Object.entries(document.components))
-    for (const [name, part] of Object.entries(fieldsOf(parts))) if (!isOwn(section, name)) use(part);
-  const kept = mapFields(document.components, (parts, section) => {
-    if (section === 'securitySchemes') return parts;
-    const entries = Object.entries(fieldsOf(parts)).filter(
-      ([name]) => !isOwn(section, name) || used.has(`#/components/${section}/${name}`),
-    );
-    return Object.fromEntries(entries);
-  });
-  return { ...document, components: kept };
-}
-
-function unknownReferences(fields: Fields, document: Fields): YamlIssue[] {
-  const issues: YamlIssue[] = [];
-  eachReference(fields, (reference, path) => {
-    if (findTarget(document, reference) !== undefined) return;
-    const reason = reference.startsWith('#/') ? 'which is nowhere' : 'which is not in this file';
-    issues.push({ path, text: `refers to ${reference}, ${reason}` });
-  });
-  return issues;
-}
-
 /** What a service has under a name or at a path that another one has already. */
-function clashes({ fields }: Description, others: readonly Source[]): YamlIssue[] {
+function clashes({ description: { fields }, prefix = '' }: Source, others: readonly Source[]): YamlIssue[] {
   const issues: YamlIssue[] = [];
   const operationIds = new Map<unknown, string>();
   for (const { name: owner, description } of others) {
@@ -219,7 +175,7 @@ function clashes({ fields }: Description, others: readonly Source[]): YamlIssue[
         if (!overlap(path, other)) continue;
         const text =
           path === other ? `${path} is a path of ${owner}, too` : `${path} overlaps ${other} of ${owner}`;
-        issues.push({ path: ['paths', path], text });
+        issues.push({ path: ['paths', path.slice(prefix.length)], text });
       }
     }
     const theirs = fieldsOf(description.fields['components']);
@@ -232,34 +188,20 @@ function clashes({ fields }: Description, others: readonly Source[]): YamlIssue[
       }
     }
   }
-  const seen = new Set<unknown>();
-  for (const { id, path } of operationsOf(fields)) {
-    const owner = operationIds.get(id) ?? (seen.has(id) ? 'another operation' : undefined);
-    if (owner !== undefined)
-      issues.push({ path, text: `the operationId ${textOf(id)} is one of ${owner}, too` });
-    seen.add(id);
+  for (const { id, path, method } of operationsOf(fields)) {
+    const owner = operationIds.get(id);
+    if (owner === undefined) continue;
+    const text = `the operationId ${textOf(id)} is one of ${owner}, too`;
+    issues.push({ path: ['paths', path.slice(prefix.length), method], text });
   }
   return issues;
 }
 
-function operationsOf(fields: Fields): { id: unknown; path: string[] }[] {
+function operationsOf(fields: Fields): { id: unknown; path: string; method: string }[] {
   return Object.entries(fieldsOf(fields['paths'])).flatMap(([path, item]) =>
     methods.flatMap((method) => {
       const { operationId: id } = fieldsOf(fieldsOf(item)[method]);
-      return id === undefined ? [] : [{ id, path: ['paths', path, method] }];
+      return id === undefined ? [] : [{ id, path, method }];
     }),
   );
-}
-
-/** Templates of one service of which the later one could never match. */
-function samePaths({ fields }: Description): YamlIssue[] {
-  const first = new Map<string, string>();
-  return Object.keys(fieldsOf(fields['paths'])).flatMap((path) => {
-    const shape = shapeOf(path);
-    const earlier = first.get(shape);
-    if (earlier === undefined) first.set(shape, path);
-    return earlier === undefined
-      ? []
-      : [{ path: ['paths', path], text: `${path} can never match: ${earlier} matches the same requests` }];
-  });
 }

@@ -77,36 +77,21 @@ function isCanonical(segment: string): boolean {
   }
 }
 
-/** Characters of a segment of a description's path (RFC 3986 section 3.3): those with one spelling only. */
-const segmentText = /^[A-Za-z0-9._~:@-]+$/;
-const dotSegment = /^\.{1,2}$/;
+/** Segments (RFC 3986 section 3.3) with one spelling only, and parameters. */
+const matchable = /^(?:\/(?!\.{1,2}(?:\/|$))(?:[A-Za-z0-9._~:@-]+|\{[^{}/]+\}))+$/;
+
+/** Whether a request can match a path of a description. */
+export const isMatchable = (path: string) => matchable.test(path);
+
+/** A path that operations can be under: the gateway itself has documentation and portal. */
+export const basePathPattern =
+  /^(?!\/(?:docs|portal|openapi\.json)(?:\/|$))(?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9._~-]+)+$/;
+export const basePathIssue =
+  'is not a base path such as /v1 or /orders/v2: /docs, /portal and /openapi.json are of the gateway';
 
 export function parameterNames(pattern: string): string[] {
   return pattern.split('/').flatMap((segment) => template.exec(segment)?.[1] ?? []);
 }
-
-/** Says why no request can match a path; undefined if one can. */
-export function whyUnmatchable(path: string): string | undefined {
-  const names = parameterNames(path);
-  const twice = names.find((name, index) => names.indexOf(name) !== index);
-  if (twice !== undefined) return `has the parameter {${twice}} twice`;
-  if (!path.startsWith('/') || path === '/') return 'is not a path such as /orders';
-  const segments = path.slice(1).split('/');
-  if (segments.at(-1) === '') return 'ends in a slash, with which no request is matched';
-  for (const segment of segments) {
-    if (segment === '' || dotSegment.test(segment)) return 'has an empty segment or one of dots';
-    if (!template.test(segment) && !segmentText.test(segment))
-      return `has the segment ${segment}: only letters, digits and ._~:@-, or one {parameter}, are matched`;
-  }
-  return undefined;
-}
-
-/** Text that is equal for paths that match the same requests. */
-export const shapeOf = (path: string) =>
-  path
-    .split('/')
-    .map((segment) => (template.test(segment) ? '{}' : segment))
-    .join('/');
 
 /** Whether a request could match both paths. */
 export function overlap(one: string, other: string): boolean {

@@ -125,26 +125,6 @@ function decodeToken(token: string): string {
   return token.replaceAll('~1', '/').replaceAll('~0', '~');
 }
 
-const dataFields = new Set(['example', 'examples', 'default', 'const', 'enum']);
-
-/** Calls back for each reference in a part, with the fields that lead to it. */
-export function eachReference(
-  value: unknown,
-  callback: (reference: string, path: readonly string[]) => void,
-  path: readonly string[] = [],
-): void {
-  const reference = referenceOf(value);
-  if (reference !== undefined) callback(reference, path);
-  const entries = Array.isArray(value)
-    ? value.map((item: unknown, index) => [String(index), item] as const)
-    : Object.entries(fieldsOf(value));
-  for (const [name, item] of entries) {
-    // Examples are data, and not part of the description; a property may have such a name.
-    if (dataFields.has(name) && path.at(-1) !== 'properties') continue;
-    eachReference(item, callback, [...path, name]);
-  }
-}
-
 export const costField = 'x-quota-cost';
 
 /** What an operation asks of a key. */
@@ -166,18 +146,9 @@ export function accessOf(service: string, method: string, operation: Fields): Op
   };
 }
 
-/** Whether the security of an operation says more than that there is some, which the gateway sees to. */
+/** Whether the security of an operation is about keys of the gateway, and not only about direct callers of the service. */
 export function isAboutScopes(security: unknown): boolean {
-  return security !== undefined && !(Array.isArray(security) && security.every(isWithoutScopes));
-}
-
-function isWithoutScopes(requirement: unknown): boolean {
-  return (
-    isFields(requirement) &&
-    Object.entries(requirement).every(
-      ([scheme, scopes]) => scheme !== 'apiKey' && listOf(scopes).length === 0,
-    )
-  );
+  return listOf(security).some((requirement) => 'apiKey' in fieldsOf(requirement));
 }
 
 /** Finds what is wrong with these fields of an operation: pairs of field and reason. */

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { origin } from '../platform/config/env-schemas.ts';
-import { defaultKeyPrefix, whyNoKeyPrefix } from '../platform/config/key-prefix.ts';
+import { defaultKeyPrefix, keyPrefixIssue, keyPrefixPattern } from '../platform/config/key-prefix.ts';
 import { largestBodyBytes } from '../platform/config/service-config.ts';
-import { whyNoBasePath } from './check-description.ts';
 import { isReservedInRequest } from './headers.ts';
+import { basePathIssue, basePathPattern } from './routes.ts';
 
 const wholeNumber = (max: number, unit: string) => {
   const error = `is not a whole number of ${unit} from 1 to ${max}`;
@@ -15,44 +15,20 @@ const audience = z.string({ error: 'is not a text' }).regex(/^[!-~]{1,255}$/, {
   error: 'is not 1 to 255 visible ASCII characters',
 });
 
-/** A text that a function finds nothing wrong with. @param pattern the same for editors, as far as a pattern can say it */
-const checkedText = (whyInvalid: (text: string) => string | undefined, pattern: string) =>
-  z
-    .string({ error: 'is not a text' })
-    .check(({ value, issues }) => {
-      const message = whyInvalid(value);
-      if (message !== undefined) issues.push({ code: 'custom', message, input: value });
-    })
-    .meta({ pattern });
+const matching = (pattern: RegExp, issue: string) =>
+  z.string({ error: 'is not a text' }).regex(pattern, issue);
 
-const basePathPattern = '^(/[A-Za-z0-9._~-]+)+$';
-
-const whyNoTitle = (text: string) =>
-  /^(?! )[^\p{Cc}]{1,100}(?<! )$/u.test(text)
-    ? undefined
-    : 'is not a title of 1 to 100 characters, without control characters, and blanks around it';
-
-const titlePattern = String.raw`^(?! )[^\u0000-\u001f\u007f-\u009f]{1,100}(?<! )$`;
-
-const whyNoVariable = (text: string) =>
-  /^[A-Z][A-Z0-9_]{0,63}$/.test(text)
-    ? undefined
-    : 'is not the name of a variable such as COURIER_KEY: use up to 64 upper-case letters, digits and _';
-
-const whyNoHeader = (text: string) =>
-  /^[A-Za-z][A-Za-z0-9-]{0,63}$/.test(text) && !isReservedInRequest(text)
-    ? undefined
-    : 'is not a header of your own such as X-API-Key';
+const title = matching(
+  /^(?! )\P{Cc}{1,100}(?<! )$/u,
+  'is not a title of 1 to 100 characters, without control characters, and blanks around it',
+);
+const headerIssue = 'is not a header of your own such as X-API-Key';
+const basePath = matching(basePathPattern, basePathIssue);
 
 const markdownFile = (content: string) =>
   z
     .string({ error: `is not the name of a Markdown file with the ${content}` })
     .min(1, { error: `is empty: name the Markdown file with the ${content}` });
-
-const whyNoColor = (text: string) =>
-  /^#[0-9a-f]{6}$/i.test(text)
-    ? undefined
-    : 'is not a color such as "#0b6157": write # and six hexadecimal digits, in quotes';
 
 /** Environment variable that samples take the API key from. */
 export const generalKeyVariable = 'API_KEY';
@@ -60,13 +36,14 @@ export const generalKeyVariable = 'API_KEY';
 /** Of the customers' page. */
 export const defaultPortalColor = '#0b6157';
 
-export const portalFileSchema = z
+const portalFileSchema = z
   .strictObject(
     {
-      title: checkedText(whyNoTitle, titlePattern)
-        .optional()
-        .meta({ description: 'title of the page; by default that of the API' }),
-      color: checkedText(whyNoColor, '^#[0-9A-Fa-f]{6}$')
+      title: title.optional().meta({ description: 'title of the page; by default that of the API' }),
+      color: matching(
+        /^#[0-9A-Fa-f]{6}$/,
+        'is not a color such as "#0b6157": write # and six hexadecimal digits, in quotes',
+      )
         .optional()
         .meta({ description: `color of its head and buttons; by default ${defaultPortalColor}` }),
     },
@@ -77,10 +54,10 @@ export const portalFileSchema = z
 export const apiFileSchema = z
   .strictObject(
     {
-      title: checkedText(whyNoTitle, titlePattern).optional().meta({
+      title: title.optional().meta({
         description: 'name of the API for its clients; by default the title of the first description',
       }),
-      basePath: checkedText(whyNoBasePath, basePathPattern)
+      basePath: basePath
         .optional()
         .meta({ description: 'path that /usage is under; by default the base path of the first service' }),
       guide: markdownFile('guide').optional().meta({
@@ -90,13 +67,17 @@ export const apiFileSchema = z
         .optional()
         .meta({ description: 'Markdown of the page /docs/changelog, relative to this file' }),
       portal: portalFileSchema.optional(),
-      keyPrefix: checkedText(whyNoKeyPrefix, '^(?!key_$)[a-z0-9]{1,15}_$')
+      keyPrefix: matching(keyPrefixPattern, keyPrefixIssue)
         .optional()
         .meta({ description: `what API keys begin with; by default ${defaultKeyPrefix}` }),
-      keyHeader: checkedText(whyNoHeader, '^[A-Za-z][A-Za-z0-9-]{0,63}$')
+      keyHeader: matching(/^[A-Za-z][A-Za-z0-9-]{0,63}$/, headerIssue)
+        .refine((name) => !isReservedInRequest(name), headerIssue)
         .optional()
         .meta({ description: 'header such as X-API-Key that may hold the key, as well as Authorization' }),
-      keyVariable: checkedText(whyNoVariable, '^[A-Z][A-Z0-9_]{0,63}$')
+      keyVariable: matching(
+        /^[A-Z][A-Z0-9_]{0,63}$/,
+        'is not the name of a variable such as COURIER_KEY: use up to 64 upper-case letters, digits and _',
+      )
         .optional()
         .meta({
           description: `environment variable that holds the API key in samples; by default ${generalKeyVariable}`,
@@ -126,7 +107,7 @@ export const serviceFileSchema = z
         .min(1, { error: 'is empty: name at least one instance' })
         .meta({ description: 'origins of the instances of the service' }),
       paths: z
-        .array(checkedText(whyNoBasePath, basePathPattern), { error: 'is not a list of paths such as [/v1]' })
+        .array(basePath, { error: 'is not a list of paths such as [/v1]' })
         .min(1, { error: 'is empty: name at least one path such as /v1' })
         .optional()
         .meta({ description: 'what is under them passes to the service, whatever its method, type or size' }),

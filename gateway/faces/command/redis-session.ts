@@ -3,7 +3,13 @@ import { changeRedis } from '../../control/change-redis.ts';
 import { OperationFailure } from '../../control/invalid-operation.ts';
 import { readOnlyAudit, type ChangingSession, type Session } from '../../control/session.ts';
 import { loadConfig } from '../../platform/config/config.ts';
-import { keyPrefix, readKeyPrefix, setKeyPrefix, whyNoKeyPrefix } from '../../platform/config/key-prefix.ts';
+import {
+  keyPrefix,
+  keyPrefixIssue,
+  keyPrefixPattern,
+  readKeyPrefix,
+  setKeyPrefix,
+} from '../../platform/config/key-prefix.ts';
 import { describeRedis, parseRedisUrl } from '../../platform/config/redis-url.ts';
 import { readEmbeddedRedisUrl } from '../../platform/redis/embedded/embedded-redis.ts';
 import { createRedis, onConnectionFailure, type RedisClient } from '../../platform/redis/redis-client.ts';
@@ -57,9 +63,10 @@ export async function withRedis<T>(use: (session: Session, isPrivate: boolean) =
  */
 async function adoptKeyPrefix(redis: RedisClient): Promise<void> {
   const prefix = (await readKeyPrefix(redis)) ?? keyPrefix();
-  const issue = whyNoKeyPrefix(prefix);
-  if (issue !== undefined)
-    throw new OperationFailure(`${redisKeys.keyPrefix} ${issue}; a gateway writes it when it starts`);
+  if (!keyPrefixPattern.test(prefix))
+    throw new OperationFailure(
+      `${redisKeys.keyPrefix} ${keyPrefixIssue}; a gateway writes it when it starts`,
+    );
   setKeyPrefix(prefix);
 }
 

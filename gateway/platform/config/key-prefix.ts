@@ -21,12 +21,10 @@ export function setKeyPrefix(value: string): void {
   prefix = value;
 }
 
-/** Says what is wrong with a prefix; undefined if it is valid. */
-export function whyNoKeyPrefix(text: string): string | undefined {
-  if (!/^[a-z0-9]{1,15}_$/.test(text))
-    return 'is not a prefix such as box_: at most 16 lower-case letters and digits, of which the last is _';
-  return text === 'key_' ? 'is key_, with which the ids of keys begin' : undefined;
-}
+/** Not key_, with which the ids of keys begin. */
+export const keyPrefixPattern = /^(?!key_$)[a-z0-9]{1,15}_$/;
+export const keyPrefixIssue =
+  'is not a prefix such as box_: at most 16 lower-case letters and digits, of which the last is _, and not key_';
 
 /**
  * Creates a pattern of what looks like an API key, for redaction. It matches keys with the default prefix, too: they may
