@@ -127,9 +127,9 @@ function connectionOptions({ username, password, tls }: RedisAddress, isBlocking
   } satisfies RedisOptions;
 }
 
-function createSingle(address: Exclude<RedisAddress, { kind: 'cluster' }>, isBlocking: boolean): Redis {
+function createSingle(address: RedisAddress, isBlocking: boolean): Redis {
   const [first] = address.hosts;
-  const client = new Redis({
+  return new Redis({
     ...connectionOptions(address, isBlocking),
     ...(address.kind === 'sentinel' ? sentinelOptions(address) : first),
     db: address.database,
@@ -139,26 +139,9 @@ function createSingle(address: Exclude<RedisAddress, { kind: 'cluster' }>, isBlo
     enableOfflineQueue: false,
     retryStrategy: retryDelayMs,
   });
-  if (address.kind === 'sentinel') goOnAfterAnnouncement(client);
-  return client;
 }
 
-/**
- * ioredis ends a connection for good if a Sentinel announces a new master while it still asks another one for the master:
- * it reports the attempt as closed, as it does after disconnect(), but only then as an error.
- */
-function goOnAfterAnnouncement(client: Redis): void {
-  client.on('error', ({ message }: Error) => {
-    if (message !== connectionClosed) return;
-    process.nextTick(() => {
-      // Its errors are events, too.
-      if (client.status === 'end') client.connect().catch(() => {});
-    });
-  });
-}
-
-function sentinelOptions(address: Extract<RedisAddress, { kind: 'sentinel' }>) {
-  const { hosts, masterName, tls, sentinelUsername, sentinelPassword } = address;
+function sentinelOptions({ hosts, masterName, tls, sentinelUsername, sentinelPassword }: RedisAddress) {
   return {
     sentinels: hosts,
     name: masterName,
@@ -167,12 +150,10 @@ function sentinelOptions(address: Extract<RedisAddress, { kind: 'sentinel' }>) {
     ...(tls ? { enableTLSForSentinelMode: true, sentinelTLS: {} } : {}),
     sentinelRetryStrategy: retryDelayMs,
     sentinelCommandTimeout: 1000,
-    // Sentinels announce a new master, so that nobody waits for the old one.
-    failoverDetector: true,
   } satisfies RedisOptions;
 }
 
-function createCluster(address: Extract<RedisAddress, { kind: 'cluster' }>, isBlocking: boolean): Cluster {
+function createCluster(address: RedisAddress, isBlocking: boolean): Cluster {
   return new Cluster(address.hosts, {
     redisOptions: connectionOptions(address, isBlocking),
     // Certificates contain names, and a cluster may announce its nodes by name.
@@ -193,33 +174,10 @@ function createCluster(address: Extract<RedisAddress, { kind: 'cluster' }>, isBl
   });
 }
 
-/** ioredis' message for a connection that is ended, which is no failure. */
-const connectionClosed = 'Connection is closed.';
-/** Begins ioredis' message at the end of its list of Sentinels. */
-const endOfList = 'All sentinels are unreachable.';
-
-/**
- * Calls back with the cause of each failed connection.
- *
- * ioredis asks one Sentinel after the other, and goes on where it stopped if the master that one has named cannot be
- * reached. At the end of the list it says that all Sentinels are unreachable, although nothing is wrong with those that it
- * asked. Only if it gets through the whole list from its beginning, no Sentinel has named a master.
- */
+/** Calls back with the cause of each failed connection, and not with ioredis' message for one that this process ends. */
 export function onConnectionFailure(client: EventEmitter, callback: (cause: string) => void): void {
-  let wholeList = false;
-  /** Also names the Sentinel. */
-  let sentinelError = '';
-  client.on('connecting', () => {
-    wholeList = false;
-  });
-  client.on('sentinelError', ({ message }: Error) => {
-    sentinelError = message;
-  });
   const onError = ({ message }: Error) => {
-    if (message === connectionClosed) return;
-    if (!message.startsWith(endOfList)) return callback(message);
-    if (wholeList) callback(`no Sentinel names the master: ${sentinelError}`);
-    wholeList = true;
+    if (message !== 'Connection is closed.') callback(message);
   };
   client.on('error', onError);
   client.on('node error', onError);

@@ -1,12 +1,20 @@
 import { describe, expect, test } from 'vitest';
 import { describeRedis, parseRedisUrl } from '../../../../../gateway/platform/config/redis-url.ts';
 
-const withoutLogin = { username: undefined, password: undefined, tls: false };
+const withoutLogin = {
+  username: undefined,
+  password: undefined,
+  tls: false,
+  database: 0,
+  masterName: '',
+  sentinelUsername: undefined,
+  sentinelPassword: undefined,
+};
 const single = (host: string, port = 6379, database = 0) => ({
   kind: 'single',
   hosts: [{ host, port }],
-  database,
   ...withoutLogin,
+  database,
 });
 
 describe('REDIS_URL', () => {
@@ -28,11 +36,8 @@ describe('REDIS_URL', () => {
           { host: 'b', port: 26_380 },
           { host: 'fd00::1', port: 26_379 },
         ],
-        masterName: 'mymaster',
-        database: 0,
-        sentinelUsername: undefined,
-        sentinelPassword: undefined,
         ...withoutLogin,
+        masterName: 'mymaster',
       },
     ],
     [
