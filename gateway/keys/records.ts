@@ -137,7 +137,7 @@ export interface StoredApiKey {
   customer: CustomerRecord;
 }
 
-/** Reads a key with its customer, both at the same moment. @returns and throws what parseApiKey does */
+/** Reads a key with its customer, whose `rev` is not newer than the key. @returns and throws what parseApiKey does */
 export async function readApiKey(
   hashes: Pick<HashReader, 'readBoth'>,
   place: KeyPlace,

@@ -53,17 +53,6 @@ describe('the script', () => {
     expect(await write('key_1', false)).toBeGreaterThan(rev);
   });
 
-  test('read-hashes returns fields and values of each hash, or its error', async () => {
-    const [one, none, list] = [key(), key(), key()];
-    await redis.hset(one, { a: '1', b: '2' });
-    await redis.rpush(list, 'x');
-    expect(await redis.readHashes(3, one, none, list)).toEqual([
-      ['a', '1', 'b', '2'],
-      [],
-      expect.stringContaining('WRONGTYPE') as string,
-    ]);
-  });
-
   test('set-fields changes a hash that is as expected, and no other', async () => {
     const hash = key();
     await redis.hset(hash, { a: '1', b: '2' });

@@ -21,7 +21,6 @@ const scripts: Readonly<Record<string, readonly string[]>> = {
   'fields.lua': ['gateway/audited-changes.test.ts', direct],
   'give-back-4.lua': [giveBack],
   'lift-ban-2.lua': ['gateway/audited-changes.test.ts'],
-  'read-hashes.lua': [direct],
   'read-usage-4.lua': ['gateway/usage.test.ts', model],
   'remove-customer.lua': ['gateway/customers.test.ts'],
   'reset-day-1.lua': [record, 'gateway/windows.test.ts'],

@@ -21,7 +21,6 @@ declare module 'ioredis' {
     liftBan(banKey: string, strikesKey: string): Result<number, Context>;
     resetDay(usagePrefix: string, retentionDays: number): Result<number, Context>;
     setFields(hashKey: string, ...args: (string | number)[]): Result<number, Context>;
-    readHashes(numberOfKeys: number, ...keys: string[]): Result<(string | string[])[], Context>;
     changeRecord(numberOfKeys: number, ...keysAndArgs: (string | number)[]): Result<number, Context>;
     /**
      * Scripts with audited.lua after them, and its keys and arguments after theirs. These are one array, which ioredis flattens: as
@@ -48,7 +47,6 @@ export const scriptFiles = {
   liftBan: 'lift-ban-2.lua',
   resetDay: 'reset-day-1.lua',
   setFields: 'set-fields-1.lua',
-  readHashes: 'read-hashes.lua',
   changeRecord: 'change-record.lua',
 } as const;
 const scripts = definitionsOf(scriptFiles);

@@ -1,60 +1,25 @@
-import { setImmediate } from 'node:timers/promises';
-import { Cluster } from 'ioredis';
 import type { RedisClient } from './redis-client.ts';
-import { wrongTypeOf } from './redis-errors.ts';
+import { nameWrongType } from './redis-errors.ts';
 
 type Hash = Record<string, string>;
 
 export type HashReader = ReturnType<typeof createHashReader>;
 
-/** Reads the hashes that are asked for in one turn of the event loop by one command. */
+/** Reads hashes that operators may have edited. ioredis sends the commands of one turn of the event loop together. */
 export function createHashReader(redis: RedisClient) {
-  let batch: { keys: string[]; replies: Promise<(string | string[])[]> } | undefined;
-
-  function createBatch() {
-    const keys: string[] = [];
-    // Not in a microtask: each request of a turn has its own.
-    const replies = setImmediate().then(() => {
-      batch = undefined;
-      return redis.readHashes(keys.length, ...keys);
-    });
-    return { keys, replies };
+  /** @throws UnexpectedValue if the key holds something else */
+  async function read(key: string): Promise<Hash> {
+    try {
+      return await redis.hgetall(key);
+    } catch (error) {
+      throw nameWrongType(error);
+    }
   }
-
-  async function readInBatch(wanted: readonly string[]): Promise<(string | string[])[]> {
-    // There, the keys of a script have to be in one slot.
-    if (redis instanceof Cluster) return redis.readHashes(wanted.length, ...wanted);
-    batch ??= createBatch();
-    const { keys, replies } = batch;
-    const end = keys.push(...wanted);
-    return (await replies).slice(end - wanted.length, end);
-  }
-
   return {
-    /** @throws UnexpectedValue if the key holds something else */
-    async read(key: string): Promise<Hash> {
-      const [reply] = await readInBatch([key]);
-      return hashOf(key, reply);
-    },
-    /** Reads two hashes of one slot at the same moment. @throws UnexpectedValue as read does */
-    async readBoth(one: string, other: string): Promise<[Hash, Hash]> {
-      const [first, second] = await readInBatch([one, other]);
-      return [hashOf(one, first), hashOf(other, second)];
-    },
+    read,
+    /** Reads two hashes of one slot, the first one not later than the second. @throws UnexpectedValue as read does */
+    readBoth: (one: string, other: string): Promise<[Hash, Hash]> => Promise.all([read(one), read(other)]),
   };
-}
-
-/** @param reply of read-hashes.lua for one key: a text is the error of reading it */
-function hashOf(key: string, reply: string | string[] = []): Hash {
-  if (typeof reply === 'string') throw wrongTypeOf([key]);
-  return fieldsOf(reply);
-}
-
-/** @param reply fields and values in turn, as a script returns what HGETALL gives it */
-function fieldsOf(reply: readonly string[]): Hash {
-  const fields: [string, string][] = [];
-  for (let at = 0; at < reply.length; at += 2) fields.push([reply[at] ?? '', reply[at + 1] ?? '']);
-  return Object.fromEntries(fields);
 }
 
 /** @returns undefined for text that is no JSON: a value that was edited by hand may be any text */
