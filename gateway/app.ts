@@ -6,7 +6,6 @@ import type { GatewayError } from './errors.ts';
 import { createApiKeyCache, type Caller } from './keys/api-key-cache.ts';
 import { withCurrentRecord } from './keys/current-record.ts';
 import { anonymousWindow } from './limits/setting-fields.ts';
-import { assertPublicUrl } from './platform/config/config.ts';
 import type { InstanceConfig } from './platform/config/instance-config.ts';
 import {
   createIsProxy,
@@ -108,9 +107,8 @@ export interface Gateway {
 
 /** The gateway as a whole. Opens no socket: server.ts listens. */
 export function createGateway(dependencies: GatewayDependencies): Gateway {
-  const { services, supportUrl, publicUrl, log, metrics, now } = dependencies;
+  const { services, supportUrl, log, metrics, now } = dependencies;
   const api = loadApiDescription(supportUrl, services, dependencies.api);
-  assertPublicUrl(publicUrl, api.basePaths);
   showKnownSeries(metrics, api);
   const parts = createParts(dependencies, api);
   const { addressLimit, isProxy, originHeaders } = parts;

@@ -3,7 +3,7 @@ import { basename, dirname, resolve } from 'node:path';
 import { ConfigError } from '#runtime/environment.ts';
 import { errorMessage } from '#runtime/error-message.ts';
 import type { z } from 'zod';
-import { assertPublicUrl, type Config } from '../platform/config/config.ts';
+import type { Config } from '../platform/config/config.ts';
 import { defaultKeyPrefix } from '../platform/config/key-prefix.ts';
 import type { ApiConfig, DescriptionText, ServiceConfig } from '../platform/config/service-config.ts';
 import { readYamlFile, YamlFileError, type YamlIssue } from '../platform/config/yaml-file.ts';
@@ -15,8 +15,7 @@ import { generalKeyVariable, servicesFileSchema, type ServicesFile } from './ser
 type ServiceSettings = Pick<
   Config,
   'servicesFile' | 'petsServiceUrls' | 'upstreamTimeoutMs' | 'upstreamConnections' | 'maxBodyBytes'
-> &
-  Partial<Pick<Config, 'publicUrl'>>;
+>;
 
 /** What is behind the gateway, and what it says of that. */
 export interface LoadedServices {
@@ -40,17 +39,8 @@ export function loadServices(settings: ServiceSettings): LoadedServices {
       api: petsApi(),
     };
   }
-  return namingSetting(() => {
-    const { basePaths, ...loaded } = readServicesFile(servicesFile, settings);
-    assertPublicUrl(settings.publicUrl, basePaths);
-    return loaded;
-  });
-}
-
-/** @throws ConfigError that names SERVICES_FILE in place of a YamlFileError */
-function namingSetting<T>(read: () => T): T {
   try {
-    return read();
+    return readServicesFile(servicesFile, settings);
   } catch (error) {
     if (!(error instanceof YamlFileError)) throw error;
     throw new ConfigError(error.issues.map((issue) => `SERVICES_FILE: ${issue}`));
@@ -80,16 +70,13 @@ function serviceConfig(
 }
 
 /** @throws YamlFileError with everything that is wrong in the file and what it names */
-export function readServicesFile(
-  path: string,
-  settings: ServiceSettings,
-): LoadedServices & { basePaths: readonly string[] } {
+export function readServicesFile(path: string, settings: ServiceSettings): LoadedServices {
   const { services, api } = readServiceSettings(path, settings);
-  const { document, basePaths } = describeServices(services, api);
+  const { document } = describeServices(services, api);
   if (api.title === undefined && services.some(({ name }) => name === petsServiceName))
-    return { services, api, basePaths };
+    return { services, api };
   const title = textOf(fieldsOf(document['info'])['title']);
-  return { services, api: { ...api, productName: `${title} gateway` }, basePaths };
+  return { services, api: { ...api, productName: `${title} gateway` } };
 }
 
 /** Leaves out whether the descriptions are valid. @throws YamlFileError with what is wrong in the file itself */

@@ -130,7 +130,6 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
       'SERVICES_FILE and PETS_SERVICE_URL are both set: name the instances of the pets service in the file',
     ]);
   }
-  if (servicesFile === undefined) assertPublicUrl(values.PUBLIC_URL, [defaultBasePath]);
   if (servicesFile === undefined && values.PETS_SERVICE_URL === undefined && values.PETS_SERVICE_PORT === 0) {
     throw new ConfigError([
       'PETS_SERVICE_PORT="0" lets the system choose, so the gateway cannot find the pets service: set PETS_SERVICE_URL too',
@@ -190,13 +189,6 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
         ? undefined
         : { ratio: values.OTEL_TRACES_SAMPLER_ARG },
   });
-}
-
-/** @throws ConfigError if the setting ends in a base path, which would be in addresses twice */
-export function assertPublicUrl(publicUrl: string | undefined, basePaths: readonly string[]): void {
-  const found = basePaths.find((path) => publicUrl?.toLowerCase().endsWith(path.toLowerCase()));
-  if (found === undefined) return;
-  throw new ConfigError([`PUBLIC_URL ends in ${found}, which the gateway adds itself: leave it out`]);
 }
 
 /** Settings whose default depends on the environment. */

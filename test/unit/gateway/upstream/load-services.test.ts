@@ -31,11 +31,10 @@ const other = `  other: { description: other.yaml, urls: ['http://127.0.0.1:3004
 
 const load = async (files: Record<string, string>) => (await loadAll(files)).services;
 
-async function loadAll(files: Record<string, string>, publicUrl?: string) {
+async function loadAll(files: Record<string, string>) {
   for (const [name, text] of Object.entries(files)) await writeFile(join(directory.path, name), text);
   return loadServices({
     servicesFile: join(directory.path, 'services.yaml'),
-    publicUrl,
     petsServiceUrls: [],
     upstreamTimeoutMs: 10_000,
     upstreamConnections: 256,
@@ -297,15 +296,5 @@ test('an API with the pets service keeps its guide, unless the file names anothe
     guide: '# How\n',
     clients: undefined,
     productName: 'Shop gateway',
-  });
-});
-
-test('PUBLIC_URL must not have a base path, which would be in addresses twice', async () => {
-  const files = { 'services.yaml': services, 'orders.yaml': `servers: [{ url: /shop/v2 }]\n${orders}` };
-  await expect(loadAll(files, 'https://example.com/shop/v2')).rejects.toMatchObject({
-    issues: ['PUBLIC_URL ends in /shop/v2, which the gateway adds itself: leave it out'],
-  });
-  await expect(loadAll(files, 'https://example.com/v1')).resolves.toMatchObject({
-    services: [{ name: 'orders' }],
   });
 });

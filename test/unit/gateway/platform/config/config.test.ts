@@ -172,7 +172,6 @@ describe('an invalid setting is reported with the reason', () => {
     ['PUBLIC_URL', 'api.example.com', 'is not a URL such as https://api.example.com'],
     ['PUBLIC_URL', 'https://user:secret@api.example.com', moreThanPath],
     ['PUBLIC_URL', 'https://api.example.com?x', moreThanPath],
-    ['PUBLIC_URL', 'https://api.example.com/v1/', 'ends in /v1, which the gateway adds itself: leave it out'],
     ['CORS_ORIGINS', 'app.example.com', 'is not a URL such as https://app.example.com'],
     ['CORS_ORIGINS', 'https://*.example.com/', 'has a wildcard, which is not supported: name each host'],
     ['CORS_ORIGINS', 'https://user:secret@app.example.com', moreThanPort],
