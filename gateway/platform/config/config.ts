@@ -13,9 +13,9 @@ import {
 } from '#runtime/environment.ts';
 import { z } from 'zod';
 import {
-  adminUrl,
   hostNameList,
   networkList,
+  origin,
   originList,
   pageOrigins,
   proxyList,
@@ -77,7 +77,7 @@ export const settings = z.object({
   GATEWAY_ADMIN_HOST: host.default('127.0.0.1').describe('address of the admin port'),
   GATEWAY_ADMIN_PORT: port.default(9090).describe('port of `/livez`, `/readyz`, `/metrics` and the console'),
   ADMIN_HOSTS: hostNameList.describe('names of the admin port, separated by commas, besides `localhost`'),
-  ADMIN_URL: adminUrl
+  ADMIN_URL: origin
     .optional()
     .describe('where people open the console behind a proxy; with https, it works nowhere else'),
   GATEWAY_WORKERS: wholeNumber(1, maxWorkers, 'workers')

@@ -17,18 +17,35 @@ const url = (protocols: string[], example: string) =>
     { error: `is not a URL such as ${example}`, abort: true },
   );
 
-const originLike = (example: string) =>
-  url(['http:', 'https:'], example)
-    .refine((text) => !text.includes('*'), 'has a wildcard, which is not supported: name each host')
-    .refine((text) => /^https?:\/\/[^/?#@]+\/?$/i.test(text), 'has more than a scheme, a host and a port')
-    .refine((text) => new URL(text).port !== '0', 'has port 0, which no server can have')
-    .transform((text) => new URL(text).origin);
+/** A scheme, a host and a port; neither a wildcard nor the port 0, which no server has. */
+const isOrigin = (text: string) =>
+  /^https?:\/\/[^/?#@*]+\/?$/i.test(text) && (URL.parse(text)?.port ?? '0') !== '0';
 
-/** Origin of an instance of a service. */
-export const origin = originLike('http://127.0.0.1:3001');
+/** Texts, separated by commas. */
+const list = z.string().transform((text) => text.split(',').map((part) => part.trim()));
 
-/** Origin of the console behind a proxy that ends TLS. */
-export const adminUrl = originLike('https://console.example.com');
+const originIssue = 'with a scheme, a host and a port alone, such as';
+const originOf = (text: string) => new URL(text).origin;
+
+/** Origin of an instance of a service, or of the console behind a proxy that ends TLS. */
+export const origin = z
+  .string()
+  .refine(isOrigin, `is not a URL ${originIssue} http://127.0.0.1:3001`)
+  .transform(originOf);
+
+/** Origins, separated by commas. The issue does not repeat them: an address may hold a password. */
+export const originList = list
+  .refine((parts) => parts.every(isOrigin), `is not a list of URLs ${originIssue} http://127.0.0.1:3001`)
+  .transform((parts) => parts.map(originOf));
+
+/** Origins of pages that may use the API, separated by commas, or an asterisk for all. */
+export const pageOrigins = list
+  .refine(
+    (parts) => parts.join() === '*' || parts.every(isOrigin),
+    `is neither * nor a list of URLs ${originIssue} https://app.example.com`,
+  )
+  .transform((parts) => (parts.join() === '*' ? ('*' as const) : parts.map(originOf)))
+  .default([]);
 
 /** Base URL under which clients reach the gateway, without a slash at the end. A proxy may add a path before that of the API. */
 export const publicUrl = url(['http:', 'https:'], 'https://api.example.com')
@@ -38,37 +55,13 @@ export const publicUrl = url(['http:', 'https:'], 'https://api.example.com')
 /** Where clients find help: a page, or an address for mail. */
 export const supportUrl = z
   .string()
-  .refine((text) => /^(?:https?:\/\/[^/\s]|mailto:[^\s@?]+@[^\s@?]+$)/i.test(text) && URL.canParse(text), {
-    error: 'is not a URL such as https://example.com/support or mailto:support@example.com',
-    abort: true,
-  })
-  .refine((text) => !/^https?:\/\/[^/]*@/i.test(text), 'has a user or a password, which clients would see')
+  .refine(
+    (text) => /^(?:https?:\/\/[^/\s@]+(?:\/|$)|mailto:[^\s@?]+@[^\s@?]+$)/i.test(text) && URL.canParse(text),
+    {
+      error: 'is not a URL such as https://example.com/support or mailto:support@example.com',
+    },
+  )
   .transform((text) => new URL(text).href);
-
-/** Origins, separated by commas. An issue names the position of the bad address and not the address itself. */
-export const originList = z.string().transform((text, context) => parseOrigins(text, context, origin));
-
-const pageOrigin = originLike('https://app.example.com');
-
-/** Origins of pages that may use the API, separated by commas, or an asterisk for all. */
-export const pageOrigins = z
-  .string()
-  .transform((text, context) => (text.trim() === '*' ? '*' : parseOrigins(text, context, pageOrigin)))
-  .default([]);
-
-function parseOrigins(text: string, context: z.RefinementCtx, schema: typeof origin): string[] {
-  const parts = text.split(',').map((part) => part.trim());
-  const origins: string[] = [];
-  for (const [index, part] of parts.entries()) {
-    const parsed = schema.safeParse(part);
-    const issues = parsed.success ? [] : parsed.error.issues.map(({ message }) => message);
-    if (parsed.success && origins.includes(parsed.data)) issues.push('is listed twice');
-    if (parsed.success) origins.push(parsed.data);
-    const ordinal = parts.length === 1 ? '' : ` (address ${index + 1} of ${parts.length})`;
-    for (const issue of issues) context.addIssue({ code: 'custom', message: `${issue}${ordinal}` });
-  }
-  return origins;
-}
 
 const proxyNames = new Set(['loopback', 'linklocal', 'uniquelocal']);
 
@@ -85,9 +78,6 @@ function isNetwork(text: string): boolean {
   const isMapped = family === 6 && ipaddr.IPv6.parse(address).isIPv4MappedAddress();
   return !isMapped || Number(bits) > 96;
 }
-
-/** Texts, separated by commas. */
-const list = z.string().transform((text) => text.split(',').map((part) => part.trim()));
 
 export const proxyList = list
   .refine(

@@ -127,10 +127,8 @@ const others = (edit: (text: string) => string) => ({
 const refused: Record<string, Record<string, string>> = {
   "services.yaml:2:13: missing.yaml can't be read (ENOENT": inServices('orders.yaml', 'missing.yaml'),
   'services.yaml:2:39: services.orders.timeout is not known': inServices('urls:', 'timeout: 5, urls:'),
-  'services.yaml:2:39: services.orders.urls.0 is not a URL such as http://127.0.0.1:3001': inServices(
-    'http://127.0.0.1:3003',
-    '127.0.0.1',
-  ),
+  'services.yaml:2:39: services.orders.urls.0 is not a URL with a scheme, a host and a port alone, such as http://127.0.0.1:3001':
+    inServices('http://127.0.0.1:3003', '127.0.0.1'),
   'services.yaml:2:3: services.orders.urls is missing: name at least one instance': inServices(
     ", urls: ['http://127.0.0.1:3003']",
     '',
