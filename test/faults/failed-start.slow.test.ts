@@ -35,14 +35,13 @@ async function failedStart(
 
 test.each([
   // Reserved for documentation (RFC 5737), so no machine has it.
-  ['GATEWAY_HOST', '203.0.113.1', 'is not an address of this machine'],
-  ['GATEWAY_ADMIN_HOST', 'no such host', "can't be resolved"],
-])('gateway: an invalid %s: reports that %s %s, and writes nothing', async (setting, host, problem) => {
+  ['GATEWAY_HOST', '203.0.113.1', 'GATEWAY_HOST, GATEWAY_PORT'],
+  ['GATEWAY_ADMIN_HOST', 'no such host', 'GATEWAY_ADMIN_HOST, GATEWAY_ADMIN_PORT'],
+])('gateway: an invalid %s, %s, is reported, and nothing is written', async (setting, host, settings) => {
   await using directory = await temporaryDirectory();
   const DATA_DIR = join(directory.path, 'data');
   const line = await failedStart('gateway', { DATA_DIR, [setting]: host });
-  // The error code depends on the machine's IPv6 and resolver.
-  expect(line.replace(/ \(E\w+\)$/, '')).toBe(`${setting}: ${host} ${problem}`);
+  expect(line).toContain(`${settings}: can't listen on ${host}:0 (`);
   expect(existsSync(DATA_DIR)).toBe(false);
 });
 

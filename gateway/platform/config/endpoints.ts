@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
+import { errorMessage } from '#runtime/error-message.ts';
 import type { Config } from './config.ts';
 
 /** Host that a browser on this machine can open. A wildcard address is not. */
@@ -32,8 +33,7 @@ export function consoleLink(origin: string, code: string): string {
 }
 
 export const publicEndpoint = ({ port, host }: Pick<Config, 'port' | 'host'>): Endpoint => ({
-  portSetting: 'GATEWAY_PORT',
-  hostSetting: 'GATEWAY_HOST',
+  settings: 'GATEWAY_HOST, GATEWAY_PORT',
   port,
   host,
 });
@@ -42,8 +42,7 @@ export const adminEndpoint = ({
   adminPort,
   adminHost,
 }: Pick<Config, 'adminPort' | 'adminHost'>): Endpoint => ({
-  portSetting: 'GATEWAY_ADMIN_PORT',
-  hostSetting: 'GATEWAY_ADMIN_HOST',
+  settings: 'GATEWAY_ADMIN_HOST, GATEWAY_ADMIN_PORT',
   port: adminPort,
   host: adminHost,
 });
@@ -54,10 +53,10 @@ export function adminHostNames({ adminHosts, adminHost, adminUrl }: Config): str
   return [...adminHosts, adminHost.toLowerCase(), ...publicHost];
 }
 
-/** Where a server listens, and the settings that an error message names. */
+/** Where a server listens. */
 interface Endpoint {
-  portSetting: string;
-  hostSetting: string;
+  /** Names of the settings that say so, for an error message. */
+  settings: string;
   port: number;
   /** Undefined: all interfaces. */
   host: string | undefined;
@@ -65,33 +64,20 @@ interface Endpoint {
 
 /**
  * @returns the port, which the system chose if 0 was asked for
- * @throws Error that names the setting at fault and its value
+ * @throws Error that names the settings and their value
  */
 export async function listen(server: Server, endpoint: Endpoint): Promise<number> {
-  const { port, host } = endpoint;
+  const { settings, port, host } = endpoint;
   try {
     server.listen({ port, ...(host === undefined ? {} : { host }) });
     await once(server, 'listening');
   } catch (error) {
-    throw new Error(listenError(error, endpoint), { cause: error });
+    const where = host === undefined ? `port ${port}` : `${host}:${port}`;
+    throw new Error(`${settings}: can't listen on ${where} (${errorMessage(error)})`, { cause: error });
   }
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('not listening on a port');
   return address.port;
-}
-
-/** The host is at fault if it can't be resolved or is not an address of this machine; otherwise the port is. */
-function listenError(error: unknown, { portSetting, hostSetting, port, host }: Endpoint): string {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  const resolving = error instanceof Error && 'syscall' in error && error.syscall === 'getaddrinfo';
-  if (resolving) return `${hostSetting}: ${host} can't be resolved (${code})`;
-  // EINVAL: a link-local address without its zone, as in fe80::1%eth0.
-  if (host !== undefined && ['EADDRNOTAVAIL', 'EAFNOSUPPORT', 'EINVAL'].includes(code)) {
-    return `${hostSetting}: ${host} is not an address of this machine (${code})`;
-  }
-  const where = host === undefined ? `port ${port}` : `${host}:${port}`;
-  if (code === 'EADDRINUSE') return `${portSetting}: ${where} is already in use by another program`;
-  return `${portSetting}: ${where} can't be used (${String(error)})`;
 }
 
 /**

@@ -39,8 +39,7 @@ export async function startNativeRedis(options: NativeRedisOptions): Promise<Emb
   // The path as Redis itself reports it, which identifies an orphan.
   const directory = realpathSync(join(dataDirectory, 'redis'));
   if (previousUrl !== undefined) await stopOrphan(previousUrl, directory);
-  const names = { portSetting: 'DATA_DIR', hostSetting: 'DATA_DIR' };
-  const port = await choosePort({ ...names, port: 0, host: '127.0.0.1' });
+  const port = await choosePort({ settings: 'DATA_DIR', port: 0, host: '127.0.0.1' });
   const url = `redis://default:${password}@127.0.0.1:${port}`;
   let closing = false;
   let server: ChildProcess;
