@@ -83,7 +83,7 @@ const start: Start<GatewayConfig> = async ({ config, log, writer, cleanup, shutd
     hostNames: adminHostNames(config),
     adminUrl: config.adminUrl,
   });
-  const adminServer = createAdminServer(adminApp, config.trustProxy);
+  const adminServer = createAdminServer(adminApp);
   const adminPort = await listen(adminServer, adminEndpoint(config));
   gateway.adminAddress = `${isIPv6(config.adminHost) ? `[${config.adminHost}]` : config.adminHost}:${adminPort}`;
   cleanup.defer(() => {

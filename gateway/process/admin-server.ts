@@ -5,54 +5,34 @@ import type { Health } from '../control/status/service.ts';
 import { GatewayError } from '../errors.ts';
 import { ApiError } from '../faces/api/api-error.ts';
 import { renderApiError } from '../faces/api/render-api-error.ts';
-import { createIsProxy } from '../platform/http/addresses.ts';
-import {
-  closeSlowReaders,
-  createIdleConnections,
-  createPipelines,
-} from '../platform/http/client-connections.ts';
-import { limitConnections } from '../platform/http/connection-limits.ts';
+import { closeSlowReaders } from '../platform/http/client-connections.ts';
 import { parserError, securityHeaders, sendRawResponse } from '../platform/http/response.ts';
 
 /** Few, so that the port of the API has the files that the process may open (`ulimit -n`). */
 const maxConnections = 100;
-/** Leaves room for probes, Prometheus and operators elsewhere. */
-const maxConnectionsPerAddress = 60;
 /** Clients of this port are near. */
 const headersTimeoutMs = 5000;
 const requestTimeoutMs = 10_000;
 const responseTimeoutMs = 30_000;
 
-/**
- * HTTP server of the admin port. Its limits are its own: clients that fill them take nothing from the port of the API.
- * @param trustProxy proxies whose clients share their address, in proxy-addr's notation
- */
-export function createAdminServer(app: RequestListener, trustProxy: readonly string[]): Server {
-  const idle = createIdleConnections();
-  const { serve, serving } = createPipelines(app, { maxRequestsPerConnection: Infinity }, idle);
-  const server = createServer({
-    // Node would send bare responses, without the headers of all others. rejectUnknownHost decides.
-    requireHostHeader: false,
-    headersTimeout: headersTimeoutMs,
-    requestTimeout: requestTimeoutMs,
-    connectionsCheckingInterval: 1000,
-  });
-  limitConnections(server, {
-    maxConnections,
-    maxConnectionsPerAddress,
-    maxOpenRefused: 0,
-    idle,
-    isProxy: createIsProxy(trustProxy),
-    onOpen() {},
-    onClosedIdle() {},
-    onRefused() {},
-  });
+/** HTTP server of the admin port. Its limits are its own: clients that fill them take nothing from the port of the API. */
+export function createAdminServer(app: RequestListener): Server {
+  const server = createServer(
+    {
+      // Node would send bare responses, without the headers of all others. rejectUnknownHost decides.
+      requireHostHeader: false,
+      headersTimeout: headersTimeoutMs,
+      requestTimeout: requestTimeoutMs,
+      connectionsCheckingInterval: 1000,
+    },
+    app,
+  );
+  server.maxConnections = maxConnections;
   closeSlowReaders(server, responseTimeoutMs);
-  server.on('request', serve);
-  server.on('checkExpectation', serve);
+  server.on('checkExpectation', app);
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
-    // A response that is under way would be mixed with this one.
-    if (!socket.writable || error.code === 'ECONNRESET' || serving(socket) !== undefined) socket.destroy();
+    // It could be mixed with a response that is under way.
+    if (!socket.writable || error.code === 'ECONNRESET' || socket.bytesWritten > 0) socket.destroy();
     else sendRawResponse(socket, parserError(error));
   });
   return server;

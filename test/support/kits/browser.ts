@@ -38,7 +38,7 @@ export async function startBrowser(): Promise<TestBrowser> {
   return {
     async open(url, options = {}) {
       const test = expect.getState().currentTestName;
-      // Those of earlier tests would use up the connections that an address may have to the admin port.
+      // Those of earlier tests would use up the connections that the admin port has.
       await endPages((other) => other !== undefined && other !== test);
       const context = await browser.newContext(options);
       const page = await context.newPage();
