@@ -11,8 +11,7 @@ import {
 
 describe('the description of the operators’ API', () => {
   test('is valid OpenAPI 3.1', async () => {
-    const result = await new Validator().validate({ ...operatorsApiDocument });
-    expect(result).toEqual({ valid: true });
+    expect(await new Validator().validate({ ...operatorsApiDocument })).toEqual({ valid: true });
   });
 
   test('has every route once, and no other', () => {

@@ -128,8 +128,7 @@ describe('the API of customers', () => {
       status: 422,
       body: { message: `The customer ${customerId} has used nothing today (UTC)` },
     });
-    const days = await operator.send('GET', `/api/customers/${customerId}/usage?days=401`);
-    expect(days.status).toBe(400);
+    expect((await operator.send('GET', `/api/customers/${customerId}/usage?days=401`)).status).toBe(400);
     for (const id of ['cus_nobody', 'key_1', 'cus_%7Bx%7D']) {
       expect(await operator.send('GET', `/api/customers/${id}`)).toMatchObject({ status: 404 });
       expect(await operator.send('POST', `/api/customers/${id}/keys`, {})).toMatchObject({ status: 404 });

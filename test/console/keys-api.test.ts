@@ -222,8 +222,7 @@ describe('the API of keys', () => {
     expect((await pets(key.key)).status).toBe(200);
     expect((await api('GET', `/keys/${key.id}`)).body).toMatchObject({ replacedBy: won?.body.id });
     const ended = await kit.issue();
-    const now = await api('POST', `/keys/${ended.id}/rotate`, { graceSeconds: 0 });
-    expect(now.status).toBe(201);
+    expect((await api('POST', `/keys/${ended.id}/rotate`, { graceSeconds: 0 })).status).toBe(201);
     expect(await pets(ended.key)).toMatchObject({ status: 401, json: { code: 'expired_api_key' } });
     expect(await api('POST', `/keys/${ended.id}/rotate`, {})).toMatchObject({ status: 400 });
     // A key can be rotated again when its replacement is no longer valid. Its grace period is no expiry of the new key.

@@ -57,8 +57,7 @@ describe('the API of settings', () => {
 
   test('refuses a policy by somebody who has seen another one, and an invalid one', async () => {
     const seen = await get();
-    const stale = await set({ ...defaultBanPolicy, expected: defaultBanPolicy });
-    expect(stale.body).toMatchObject({
+    expect((await set({ ...defaultBanPolicy, expected: defaultBanPolicy })).body).toMatchObject({
       status: 409,
       message: expect.stringContaining('banSeconds 77') as unknown,
     });

@@ -169,8 +169,7 @@ describe('an API of parcels and boxes', { timeout: 60_000 }, () => {
       expectNoPets(response.text, code);
       await expectHelp(response);
     }
-    const malformed = await get('/depot/boxes/m', { key: 'nothing' });
-    expect(malformed.json).toMatchObject({
+    expect((await get('/depot/boxes/m', { key: 'nothing' })).json).toMatchObject({
       message: 'An API key is box_ with 38 letters and digits after it, without quotes.',
     });
     boxes.response = (_req, res) => res.destroy();

@@ -136,8 +136,7 @@ describe('the operating manual', { timeout: 120_000 }, () => {
       const issue = ['keys', 'issue', '--plan', 'free', '--name', 'me', '--json'];
       const { stdout } = await runOps(issue, env);
       ({ key } = JSON.parse(stdout) as { key: string });
-      const created = await postJson(`${gateway.url}/v1/pets`, key, { name, categoryId: 1 });
-      expect(created.status).toBe(201);
+      expect((await postJson(`${gateway.url}/v1/pets`, key, { name, categoryId: 1 })).status).toBe(201);
     }
     await run(backup, directory.path);
     await run(restore, directory.path);

@@ -198,8 +198,7 @@ describe('npm start', { tags: ['curl', 'linux'], timeout: 200_000 }, () => {
     const curl = await block('sh', '/v1/anything');
     await expect.poll(async () => (await run('sh', ['-c', curl])).stdout).toBe('Hello /v1/anything');
     expect(await started.runPrintedCommand()).toMatch(/^HTTP\/1\.1 200 OK[^]*Hello \/v1\/$/);
-    const docs = await send(`http://127.0.0.1:${ports['GATEWAY_PORT']}/docs`);
-    expect(docs.text).toContain('Shop API');
+    expect((await send(`http://127.0.0.1:${ports['GATEWAY_PORT']}/docs`)).text).toContain('Shop API');
     const second = await runProgram(script.slice(1), { DATA_DIR: directory.path, ...(await portSettings()) });
     expect(second).toMatchObject({ code: 1 });
     expect(second.stderr).toContain(

@@ -54,8 +54,7 @@ describe('the circuit breaker', () => {
 
     const refused = await send(pets, { key });
     expect(refused.json).toMatchObject({ code: 'upstream_unavailable', status: 503 });
-    expect(refused.header('Retry-After')).toBe('1');
-    expect(refused.header('X-RateLimit-Limit')).toBe('1000000');
+    expect(refused.headers).toMatchObject({ 'retry-after': '1', 'x-ratelimit-limit': '1000000' });
     expect(await upstreamUp(kit.gateway, kit.upstream.url)).toBe(0);
 
     kit.upstream.response = respondWithPets;

@@ -87,7 +87,6 @@ describe('the embedded Redis', { tags: ['redis-server'], timeout: 120_000 }, () 
     cpSync(intact.path, directory.path, { recursive: true });
     const file = join(directory.path, 'redis/appendonlydir/appendonly.aof.1.incr.aof');
     truncateSync(file, readFileSync(file).length - 3);
-    const result = await withRedis(directory.path, (redis) => redis.dbsize());
-    expect(result).toBe(names.length - 1);
+    expect(await withRedis(directory.path, (redis) => redis.dbsize())).toBe(names.length - 1);
   });
 });

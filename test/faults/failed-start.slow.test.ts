@@ -58,8 +58,7 @@ test.each<Name>(['gateway', 'pets-service'])(
   { timeout: 120_000 },
   async (name) => {
     const DATA_DIR = 'package.json/a/b';
-    const line = await failedStart(name, { DATA_DIR });
-    expect(line.replace('ENOTDIR', 'EEXIST')).toContain(
+    expect((await failedStart(name, { DATA_DIR })).replace('ENOTDIR', 'EEXIST')).toContain(
       `DATA_DIR: ${resolve(DATA_DIR)} can't be used (EEXIST: `,
     );
   },

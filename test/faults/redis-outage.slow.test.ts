@@ -60,14 +60,11 @@ describe('a Redis outage', { tags: ['redis-server'], timeout: 120_000 }, () => {
 
       for (const key of [unseen.key, generateApiKey()]) {
         const refused = await pets(key);
-        expect(refused.status).toBe(503);
-        expect(refused.json).toMatchObject({ code: 'service_unavailable' });
-        expect(refused.header('Retry-After')).toBe('1');
-        expect(refused.header('X-RateLimit-Limit')).toBe('60');
+        expect(refused).toMatchObject({ status: 503, json: { code: 'service_unavailable' } });
+        expect(refused.headers).toMatchObject({ 'retry-after': '1', 'x-ratelimit-limit': '60' });
       }
       const missing = await send(`${kit.gateway.url}/v1/pets`);
-      expect(missing.status).toBe(401);
-      expect(missing.header('X-RateLimit-Limit')).toBe('60');
+      expect(missing).toMatchObject({ status: 401, headers: { 'x-ratelimit-limit': '60' } });
 
       await end();
       await expect.poll(redisState, { timeout: 2000, interval: 20 }).toBe('ok');
@@ -145,8 +142,7 @@ describe('Redis unavailable at startup', { tags: ['redis-server'] }, () => {
     await kit.server.kill();
     await using gateway = await startGateway(kit.env);
     const response = await send(`${gateway.url}/v1/pets`, { key });
-    expect(response.status).toBe(503);
-    expect(response.json).toMatchObject({ code: 'service_unavailable' });
+    expect(response).toMatchObject({ status: 503, json: { code: 'service_unavailable' } });
     expect((await send(`${gateway.adminUrl}/readyz`)).status).toBe(200);
     await expect.poll(gateway.output).toContain('Redis is unavailable; every request gets 503');
     await kit.server.restart();

@@ -100,8 +100,7 @@ describe('a customer', () => {
     await expect(store().show(id)).rejects.toThrow('there is no API key');
     expect(await dayUsage(fleet.redis, customerId)).toBe(1);
     expect(await fleet.redis.zscore(redisKeys.customers, customerId)).toBeNull();
-    const unknown = await fleet.pets(key);
-    expect(unknown.status).toBe(401);
+    expect((await fleet.pets(key)).status).toBe(401);
     for (const gateway of fleet.gateways) expect(gateway.output()).not.toContain('Redis has lost API keys');
   });
 

@@ -28,10 +28,8 @@ describe('a plan with a limit of one window alone', () => {
     expect(before.map((response) => response.header('X-RateLimit-Ban-After'))).toEqual(['2', '1']);
     const banned = await pets(key);
     await kit.redis.hset(redisKeys.banPolicy, { graceSeconds: 10, strikes: 60 });
-    expect(banned.status).toBe(429);
-    expect(banned.json).toMatchObject({ code: 'api_key_banned' });
-    expect(banned.header('Retry-After')).toBe('60');
-    expect(banned.header('X-RateLimit-Limit')).toBe('5');
+    expect(banned).toMatchObject({ status: 429, json: { code: 'api_key_banned' } });
+    expect(banned.headers).toMatchObject({ 'retry-after': '60', 'x-ratelimit-limit': '5' });
     expect(banned.header('X-RateLimit-Remaining')).toBe('0');
     expect(banned.header('RateLimit-Policy')).toMatch(
       /^"hour";q=5;w=3600, "month";q=100;w=\d+, "ban";q=0;w=60$/,

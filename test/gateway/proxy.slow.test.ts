@@ -100,8 +100,7 @@ describe('proxying', () => {
         const headers = { 'content-type': 'text/html', 'content-length': 13, 'retry-after': '7' };
         res.writeHead(503, headers).end('<h1>Oops</h1>');
       };
-      const page = await send(pets, { key });
-      expect(page).toMatchObject({
+      expect(await send(pets, { key })).toMatchObject({
         status: 503,
         text: '<h1>Oops</h1>',
         headers: { 'content-type': 'text/html', 'retry-after': '7' },

@@ -28,8 +28,7 @@ async function expectAddresses(
   base: string,
   headers: Record<string, string> = {},
 ): Promise<void> {
-  const listed = await send(`${url}/v1/pets`, { key, headers });
-  expect(listed.headers['link']).toEqual([
+  expect((await send(`${url}/v1/pets`, { key, headers })).headers['link']).toEqual([
     `<${base}/v1/pets?cursor=A>; rel="next"`,
     `<${base}/v1/pets>; rel="successor-version"`,
   ]);

@@ -51,8 +51,7 @@ describe('connections to PostgreSQL', { tags: ['postgresql'] }, () => {
     busy.push(list(2));
     await expect.poll(countBlocked).toBe(2);
     const waiting = await list(3);
-    expect(waiting.status).toBe(503);
-    expect(waiting.json).toMatchObject({ code: 'service_unavailable', status: 503 });
+    expect(waiting).toMatchObject({ status: 503, json: { code: 'service_unavailable', status: 503 } });
     expect(waiting.header('Retry-After')).toBe('1');
     expect(await countBlocked()).toBe(2);
 
