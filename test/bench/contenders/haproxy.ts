@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /** Settings of all HAProxies of the benchmarks. Settings of `defaults` may follow. */
-export const haproxySettings = `
+const haproxySettings = `
 global
   nbthread 1
   maxconn 8192
