@@ -1,11 +1,10 @@
-import { connect, createServer, type Socket } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
-import { listen } from '../support/http/listening.ts';
 import { startOpsKit } from '../support/kits/ops-kit.ts';
 import { runOps } from '../support/kits/service.ts';
 import { shared } from '../support/kits/shared.ts';
 import { startRedisServer } from '../support/stores/redis-server.ts';
+import { startRelay } from '../support/upstreams/relay.ts';
 
 describe('operating a running gateway', () => {
   const kit = shared(startOpsKit);
@@ -98,12 +97,12 @@ describe(
     ])('$name', async ({ replies, code, stderr }) => {
       await using server = await startRedisServer();
       const commands: string[] = [];
-      const proxy = await startWaitAofProxy(server.port, (command) => {
+      await using relay = await startWaitAofRelay(server.port, (command) => {
         commands.push(command);
         return replies[Math.min(commands.length, replies.length) - 1];
       });
       const result = await runOps(['keys', 'issue', '--plan', 'free', '--name', 'Durable', '--json'], {
-        REDIS_URL: proxy.url,
+        REDIS_URL: `redis://127.0.0.1:${relay.port}`,
       });
       expect(result.code).toBe(code);
       expect(result.stderr).toMatch(stderr);
@@ -112,39 +111,27 @@ describe(
       const issued = JSON.parse(result.stdout) as { key: string; warning?: string };
       expect(issued.key).toMatch(/^pets_\w{38}$/);
       expect(issued.warning).toBe(/^ops: warning: (.*)\n$/.exec(result.stderr)?.[1]);
-      proxy.close();
     });
   },
 );
 
 /**
- * Starts a proxy to a redis-server that replies to WAITAOF itself and passes everything else on. The redis-server of
- * Debian 12 does not have the command. Without a reply, it ends all connections.
+ * Starts a relay to a redis-server that replies to WAITAOF itself and passes everything else on. The redis-server of
+ * Debian 12 does not have the command. Without a reply, it ends.
  */
-async function startWaitAofProxy(port: number, replyTo: (command: string) => string | undefined) {
-  const sockets = new Set<Socket>();
-  const server = createServer((client) => {
-    const upstream = connect(port, '127.0.0.1');
-    for (const socket of [client, upstream]) {
-      sockets.add(socket);
-      socket.on('error', () => {});
-    }
-    client.on('data', (chunk) => {
-      const text = chunk.toString('latin1');
-      if (!/\r\nWAITAOF\r\n/i.test(text)) return upstream.write(chunk);
-      const reply = replyTo(text.toUpperCase());
-      if (reply === undefined) return close();
-      client.write(reply);
-    });
-    upstream.pipe(client);
-    client.on('close', () => upstream.destroy());
-  });
-  await listen(server);
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('the proxy does not listen on a port');
-  function close() {
-    server.close();
-    for (const socket of sockets) socket.destroy();
-  }
-  return { url: `redis://127.0.0.1:${address.port}`, close };
+async function startWaitAofRelay(port: number, replyTo: (command: string) => string | undefined) {
+  const relay = await startRelay(
+    () => port,
+    (client, target) => {
+      client.on('data', (chunk) => {
+        const text = chunk.toString('latin1');
+        if (!/\r\nWAITAOF\r\n/i.test(text)) return void target.write(chunk);
+        const reply = replyTo(text.toUpperCase());
+        if (reply === undefined) return void relay[Symbol.asyncDispose]();
+        client.write(reply);
+      });
+      target.pipe(client);
+    },
+  );
+  return relay;
 }

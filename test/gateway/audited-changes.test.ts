@@ -11,7 +11,7 @@ import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { freePort } from '../support/http/free-port.ts';
 import { connectRedis, keyIssuer, sessionOf } from '../support/kits/keys.ts';
 import { shared } from '../support/kits/shared.ts';
-import { startRedisRelay, type RedisRelay } from '../support/stores/redis-relay.ts';
+import { startRedisRelay } from '../support/stores/redis-relay.ts';
 import { startAnyRedis } from '../support/stores/redis-server.ts';
 
 describe('a change and its entry in the audit log are one step', () => {
@@ -25,7 +25,7 @@ describe('a change and its entry in the audit log are one step', () => {
   });
 
   /** The embedded Redis asks for a password. */
-  const connectThrough = ({ port }: RedisRelay) =>
+  const connectThrough = ({ port }: { port: number }) =>
     connectRedis(Object.assign(new URL(server.url), { port }).href);
 
   async function changesTo(plan: string, minute: number) {

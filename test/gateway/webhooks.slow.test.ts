@@ -75,21 +75,6 @@ describe('events', () => {
     expect(at('/other')).toEqual([]);
   });
 
-  test('a gateway that bans a key tells so once', async () => {
-    const { key, customerId, id } = await kit.issue({ minute: 1, day: 1000, plan: 'enterprise' });
-    await kit.redis.hset(redisKeys.banPolicy, { graceSeconds: 0, strikes: 3, strikesPerLimit: 0.1 });
-    await kit.webhook('/bans', { customerId });
-    await expect
-      .poll(async () => (await pets(key)).json, { timeout: 20_000 })
-      .toMatchObject({ code: 'api_key_banned' });
-    for (let request = 0; request < 3; request += 1) await pets(key);
-    await expect.poll(() => at('/bans').length, patient).toBe(1);
-    expect(at('/bans').map((each) => contentOf(each))).toMatchObject([
-      { type: 'ban.began', data: { customerId, keyId: id, reason: null } },
-    ]);
-    await kit.redis.del(redisKeys.banPolicy);
-  });
-
   test('changes of operators are events with what they say of their type', async () => {
     const { customerId } = await kit.issue({ plan: 'free' });
     await kit.webhook('/changes', { customerId });

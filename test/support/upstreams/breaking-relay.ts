@@ -1,14 +1,10 @@
-import { connect, createServer, type Socket } from 'node:net';
-import { close, listen } from '../http/listening.ts';
+import { connect, type Socket } from 'node:net';
+import { serveConnections } from './relay.ts';
 
 /** Point of a request at which a connection is broken. */
 export type Break = 'before request' | 'in request' | 'after request' | 'before response' | 'in response';
 
-export interface BreakingRelay extends AsyncDisposable {
-  port: number;
-  /** Number of connections that it has broken at each point. */
-  broken: Record<Break, number>;
-}
+export type BreakingRelay = Awaited<ReturnType<typeof startBreakingRelay>>;
 
 interface BreakingRelayOptions {
   port: number;
@@ -19,11 +15,8 @@ interface BreakingRelayOptions {
 }
 
 /** Relays bytes to a local port and back, and breaks both ends of connections at random. */
-export async function startBreakingRelay({
-  port,
-  odds,
-  random,
-}: BreakingRelayOptions): Promise<BreakingRelay> {
+export async function startBreakingRelay({ port, odds, random }: BreakingRelayOptions) {
+  /** Number of connections that it has broken at each point. */
   const broken: Record<Break, number> = {
     'before request': 0,
     'in request': 0,
@@ -31,12 +24,11 @@ export async function startBreakingRelay({
     'before response': 0,
     'in response': 0,
   };
-  const sockets = new Set<Socket>();
   const pick = <B extends Break>(among: readonly B[]): B | undefined =>
     random() < odds ? among[Math.floor(random() * among.length)] : undefined;
   const partOf = (chunk: Buffer) => chunk.subarray(0, 1 + Math.floor(random() * (chunk.length - 1)));
 
-  const server = createServer({ allowHalfOpen: true }, (client) => {
+  const serve = (client: Socket) => {
     const target = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
     let responseLost = false;
     const end = (at?: Break) => {
@@ -45,13 +37,9 @@ export async function startBreakingRelay({
       target.destroy();
     };
     for (const socket of [client, target]) {
-      sockets.add(socket);
       socket.setNoDelay(true);
       socket.on('error', () => end());
-      socket.on('close', () => {
-        sockets.delete(socket);
-        end();
-      });
+      socket.on('close', () => end());
     }
     client.on('data', (chunk: Buffer) => {
       const at = pick(['before request', 'in request', 'after request']);
@@ -86,13 +74,6 @@ export async function startBreakingRelay({
     });
     client.on('end', () => target.end());
     target.on('end', () => client.end());
-  });
-  return {
-    port: await listen(server),
-    broken,
-    async [Symbol.asyncDispose]() {
-      for (const socket of sockets) socket.destroy();
-      await close(server);
-    },
   };
+  return { ...(await serveConnections(serve, { allowHalfOpen: true })), broken };
 }

@@ -1,45 +1,21 @@
-import { connect, createServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { close, listen } from '../http/listening.ts';
-
-export interface SlowRelay extends AsyncDisposable {
-  port: number;
-  /** Delay of responses; may be changed between responses. */
-  delayMs: number;
-}
+import { startRelay } from './relay.ts';
 
 /** Relays connections to a local server and delays its responses. */
-export async function startSlowRelay(targetPort: number): Promise<SlowRelay> {
-  const sockets = new Set<Socket>();
-  const server = createServer((client) => {
-    const target = connect(targetPort, '127.0.0.1');
-    for (const [socket, other] of [
-      [client, target],
-      [target, client],
-    ] as const) {
-      sockets.add(socket);
-      socket.on('error', () => {});
-      socket.on('close', () => {
-        sockets.delete(socket);
-        other.destroy();
+export async function startSlowRelay(targetPort: number) {
+  const relay = await startRelay(
+    () => targetPort,
+    (client, target) => {
+      client.pipe(target);
+      // Also if the delay gets shorter, the bytes of one response stay in order.
+      let written: Promise<unknown> = Promise.resolve();
+      target.on('data', (chunk) => {
+        const due = sleep(slow.delayMs);
+        written = written.then(() => due).then(() => client.write(chunk));
       });
-    }
-    client.pipe(target);
-    // Also if the delay gets shorter, the bytes of one response stay in order.
-    let written: Promise<unknown> = Promise.resolve();
-    target.on('data', (chunk) => {
-      const due = sleep(relay.delayMs);
-      written = written.then(() => due).then(() => client.write(chunk));
-    });
-  });
-  const port = await listen(server);
-  const relay: SlowRelay = {
-    port,
-    delayMs: 0,
-    async [Symbol.asyncDispose]() {
-      for (const socket of sockets) socket.destroy();
-      await close(server);
     },
-  };
-  return relay;
+  );
+  /** Delay of responses; may be changed between responses. */
+  const slow = { ...relay, delayMs: 0 };
+  return slow;
 }
