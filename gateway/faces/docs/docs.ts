@@ -69,7 +69,7 @@ export function loadDocs(
     document,
     [
       markdownPage('/docs', 'Guide', guideMarkdown(document, { ...settings, basePath })),
-      referencePage(document, operations, settings.keyVariable),
+      referencePage(document, operations, settings),
       ...(clients === undefined ? [] : [markdownPage('/docs/clients', 'Clients', clients)]),
       ...(changelog === undefined ? [] : [markdownPage('/docs/changelog', 'Changelog', changelog)]),
     ],

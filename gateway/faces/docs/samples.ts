@@ -37,14 +37,14 @@ export function createSamples(operation: Operation, keyVariable: string): Sample
 }
 
 /** Example of a parameter: the description's own, or a value that its schema allows. */
-function exampleOf({ example, examples, required, schema }: Parameter): string | undefined {
+export function exampleOf({ example, examples, required, schema }: Parameter): string | undefined {
   const [first] = Object.values(examples ?? {});
   const known = example ?? first?.value ?? schema.example ?? schema.examples?.[0];
   return known ?? (required && schema.type === 'integer' ? '1' : undefined);
 }
 
 /** Example of the JSON body, indented; undefined if the operation has no body. */
-function exampleBody({ requestBody }: Operation): string | undefined {
+export function exampleBody({ requestBody }: Operation): string | undefined {
   const json = requestBody?.['application/json'];
   const [first] = Object.values(json?.examples ?? {});
   const value = json?.example ?? first?.value;

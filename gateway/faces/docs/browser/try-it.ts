@@ -1,0 +1,90 @@
+import { element } from './samples.ts';
+
+/** Shows the field for the key, and the forms that send requests with it. */
+export function connectTryIt() {
+  const keyForm = document.querySelector<HTMLFormElement>('[data-key]');
+  const key = keyForm?.querySelector('input');
+  if (!keyForm || !key) return;
+  keyForm.addEventListener('submit', (event) => event.preventDefault());
+  for (const part of document.querySelectorAll<HTMLElement>('[data-key], [data-try]')) part.hidden = false;
+  for (const section of document.querySelectorAll('[data-try]')) {
+    const form = section.querySelector('form');
+    const status = section.querySelector('[data-status]');
+    const result = section.querySelector('[data-result]');
+    form?.addEventListener('submit', (event) => {
+      event.preventDefault();
+      result?.replaceChildren();
+      const secret = key.value.trim();
+      if (secret === '') {
+        status?.replaceChildren('Enter an API key first, at the top of the page.');
+        key.focus();
+        return;
+      }
+      status?.replaceChildren('Sending…');
+      void send(form, secret).then((shown) => {
+        status?.replaceChildren(...shown.status);
+        result?.replaceChildren(...shown.details);
+      });
+    });
+  }
+}
+
+/** Sends the request of a form to this origin. @returns what the page shows of the response, or why it was not sent */
+async function send(form: HTMLFormElement, key: string) {
+  try {
+    const response = await fetch(requestOf(form, key));
+    const body = await response.text();
+    const headers = Array.from(response.headers, ([name, value]) => `${name}: ${value}\n`).join('');
+    return {
+      status: [
+        element('strong', {}, `${response.status} ${response.statusText}`),
+        ...(response.ok ? [] : [' ', errorLink(body)]),
+      ],
+      details: [
+        block('Body of the response', body, { 'data-body': '' }),
+        element(
+          'details',
+          {},
+          element('summary', {}, 'Headers of the response'),
+          block('Headers of the response', headers),
+        ),
+      ],
+    };
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    return { status: [`The request could not be sent: ${reason}.`], details: [] };
+  }
+}
+
+function requestOf(form: HTMLFormElement, key: string): Request {
+  const { method = 'GET', path = '' } = form.dataset;
+  const url = new URL(path, location.origin);
+  const headers = new Headers({ Authorization: `Bearer ${key}` });
+  for (const field of form.querySelectorAll<HTMLInputElement>('[data-in]')) {
+    const { in: place, name = '' } = field.dataset;
+    const value = field.value.trim();
+    if (place === 'path')
+      url.pathname = url.pathname.replace(encodeURI(`{${name}}`), encodeURIComponent(value));
+    else if (value !== '' && place === 'query') url.searchParams.set(name, value);
+    else if (value !== '' && place === 'header') headers.set(name, value);
+  }
+  const body = form.querySelector('textarea')?.value ?? null;
+  if (body !== null) headers.set('Content-Type', 'application/json');
+  return new Request(url, {
+    method,
+    headers,
+    body,
+    cache: 'no-store',
+    credentials: 'omit',
+    redirect: 'error',
+  });
+}
+
+/** Link to what the guide says about an error; nothing if the body is no Error. */
+function errorLink(body: string) {
+  const [, code] = /"code": *"([a-z_]+)"/.exec(body) ?? [];
+  return code === undefined ? '' : element('a', { href: `/docs#${code}` }, `What to do about ${code}`);
+}
+
+const block = (label: string, text: string, attributes: Record<string, string> = {}) =>
+  element('pre', { tabindex: '0', 'aria-label': label, ...attributes }, element('code', {}, text));
