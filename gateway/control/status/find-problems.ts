@@ -67,16 +67,24 @@ interface Rule {
 
 // Thresholds are those of platform/observability/alerts.yaml, without their delays.
 const redisNearlyFull = 0.9;
+const redisSlowMs = 25;
+const requestsSlowMs = 250;
 /** Uses 2 % of a month's allowance of 0.1 % in an hour. */
 const maxFailedShare = 14.4 * 0.001;
 /** A few failed requests are no share. */
 const minimumFailed = 10;
+/** With fewer requests in the minute, the p99 is the slowest one. */
+const minimumRequests = 100;
+const maxRefusedShare = 0.2;
+const manyBans = 5;
+const maxWithoutKeyPerSecond = 10;
 const manyRestarts = 2;
 /** Time after a stall of Redis in which it is shown. */
 const recentMs = 15 * 60_000;
 const maxValueLength = 60;
 
 const emptyRedis = { ...runbook('Redis came back empty'), document: 'gateway/REDIS.md' };
+const security = { page: '/console/bans', text: 'Security' };
 
 /** What is so while gateways get no reply from Redis, and what to do. */
 export const withoutRedis = {
@@ -152,6 +160,14 @@ const rules = [
       'Set it to yes: redis-cli CONFIG SET appendonly yes, and in its file. In place of a private one, install redis-server or set REDIS_URL.',
     link: { ...runbook('What every deployment needs'), document: 'gateway/DEPLOY.md' },
   }),
+  rule('warning', 'redis-slow', 'Redis is slow', {
+    find: ({ recent: { redisP99Ms } }) =>
+      redisP99Ms !== null &&
+      redisP99Ms > redisSlowMs &&
+      `One of a hundred Redis commands that requests wait for takes ${Math.round(redisP99Ms)} ms or more (p99 of the last minute). After 100 ms, a gateway goes on without Redis.`,
+    advice: 'Look for a slow command (redis-cli SLOWLOG GET 10), a slow disk or a slow network.',
+    link: runbook('GatewayLatencyBudgetBurn'),
+  }),
   rule('notice', 'local-mode', 'Gateways were without Redis', {
     find: findStalls,
     advice: 'If it goes on, or happens again, look at the network to Redis and at slow commands.',
@@ -215,6 +231,42 @@ const rules = [
     advice:
       'The errors of the last minute are shown by code, and the metric gateway_errors_total has all. If it began with a change, undo it.',
     link: runbook('GatewayErrorBudgetBurn'),
+  }),
+  rule('warning', 'latency', 'Requests are slow', {
+    find: ({ recent: { requests, latencyMs } }) =>
+      latencyMs !== null &&
+      requests >= minimumRequests &&
+      latencyMs.p99 > requestsSlowMs &&
+      `One of a hundred requests takes ${Math.round(latencyMs.p99)} ms or more (p99 of the last minute). The objective is ${requestsSlowMs} ms.`,
+    advice:
+      'gateway_upstream_duration_seconds says which service is slow. If none is, look at Redis, and at the CPU of the gateways.',
+    link: runbook('GatewayLatencyBudgetBurn'),
+  }),
+  rule('notice', 'refusals', 'Many requests are refused', {
+    find({ recent: { requests, refused, withoutKey } }) {
+      const withKey = requests - withoutKey;
+      return (
+        withKey >= minimumRequests &&
+        refused / withKey > maxRefusedShare &&
+        `${percent(refused / withKey)} of the requests with a valid key got 429 in the last minute (${refused}).`
+      );
+    },
+    advice:
+      'ops top, or Busiest customers on the Overview, names them. If customers have grown, raise their plan.',
+    link: { page: '/console/customers', text: 'Customers' },
+  }),
+  rule('warning', 'bans', 'Many keys are being banned', {
+    find: ({ recent: { bans } }) => bans >= manyBans && `${bans} bans began in the last minute.`,
+    advice: 'If the keys are those of one client, a release of it may not obey Retry-After.',
+    link: security,
+  }),
+  rule('warning', 'flood', 'Many requests without a valid key are refused', {
+    find: ({ recent: { withoutKey } }) =>
+      withoutKey / 60 > maxWithoutKeyPerSecond &&
+      `${Math.round(withoutKey / 60)} requests a second had no valid key in the last minute.`,
+    advice:
+      'The access log has their addresses. Unless it is a customer whose key has expired, block them in the proxy or network in front.',
+    link: runbook('GatewayFloodWithoutKeys', security),
   }),
 ];
 

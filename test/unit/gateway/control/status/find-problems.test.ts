@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import {
   findProblems,
   type Facts,
@@ -226,6 +226,7 @@ const kinds: Record<Problem['severity'], [title: string, says: string, given: Gi
       withServer({ memory: { usedBytes: 91, limitBytes: 100 } }),
     ],
     ['Redis keeps no append-only file', 'redis:6379 has appendonly off', withServer({ appendOnly: false })],
+    ['Redis is slow', '40 ms', { recent: recent({ redisP99Ms: 40 }) }],
     ['Upstream http://b:3001 is down and ejected', 'for 2 gateway processes', { upstreams: twoPets }],
     ['Gateway gw-1 (10.0.0.1:9090) is not seen', '12 s ago', { fleet: { gateways: oneNotSeen } }],
     [
@@ -248,8 +249,21 @@ const kinds: Record<Problem['severity'], [title: string, says: string, given: Gi
       `wh_1 gets no events any more: ${disabledBecause}.`,
       { fleet: { disabledWebhooks: [{ id: 'wh_1', disabledBecause }] } },
     ],
+    ['Requests are slow', '400 ms', { recent: recent({ latencyMs: { p50: 1, p99: 400 } }) }],
+    [
+      'Many requests without a valid key are refused',
+      '11 requests a second had no valid key',
+      { recent: recent({ withoutKey: 660 }) },
+    ],
+    ['Many keys are being banned', '12 bans', { recent: recent({ bans: 12 }) }],
   ],
-  notice: [],
+  notice: [
+    [
+      'Many requests are refused',
+      '33.3 % of the requests with a valid key got 429',
+      { recent: recent({ refused: 300, withoutKey: 100 }) },
+    ],
+  ],
 };
 
 const rows = Object.entries(kinds).flatMap(([severity, of]) =>
@@ -290,6 +304,12 @@ test('the state is a sentence: counts by severity, and well if there is nothing 
   );
 });
 
-test('a few failed requests are no problem', () => {
-  expect(found({ recent: recent({ byStatus: { '2xx': 100, '5xx': 9 } }) })).toEqual([]);
+describe('no problem is', () => {
+  test.each([
+    ['a few failed requests', { recent: recent({ byStatus: { '2xx': 100, '5xx': 9 } }) }],
+    ['ten requests a second without a valid key', { recent: recent({ withoutKey: 600 }) }],
+    ['a slow request among few', { recent: recent({ requests: 5, latencyMs: { p50: 1, p99: 900 } }) }],
+  ] satisfies [string, Parameters<typeof facts>[0]][])('%s', (_, given) => {
+    expect(found(given)).toEqual([]);
+  });
 });
