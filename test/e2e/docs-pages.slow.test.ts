@@ -52,6 +52,19 @@ describe('the documentation in a browser', { tags: ['chromium'] }, () => {
     },
   );
 
+  test('a word is searched on all pages', async () => {
+    const opened = await open('/docs/changelog', { viewport: { width: 390, height: 800 } });
+    const { page } = opened;
+    await page.getByLabel('Search the documentation').fill('list all animals');
+    await page.keyboard.press('Enter');
+    await page.getByText(/^\d+ found: list all animals$/).waitFor();
+    expect(await seriousBarriers(page)).toEqual([]);
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390);
+    await page.getByRole('main').getByRole('link').first().click();
+    await page.waitForURL('**/docs/reference#list-all-animals');
+    expectClean(opened, services.gateway.url);
+  });
+
   test('with a key, requests are sent and 64-bit ids shown exactly', async () => {
     const opened = await open('/docs/reference');
     const { page } = opened;
@@ -62,7 +75,7 @@ describe('the documentation in a browser', { tags: ['chromium'] }, () => {
     await create.getByRole('button', { name: 'Send' }).click();
     await create.locator('[data-status] strong').waitFor();
     expect(await create.locator('[data-status]').textContent()).toBe('201 Created');
-    expect(await create.locator('pre[data-body]').textContent()).toContain('"categoryId":9007199254740993');
+    expect(await create.locator('pre[data-body]').textContent()).toContain('"categoryId": 9007199254740993');
 
     const get = operation(page, 'Get an animal');
     await get.getByText('Try it').click();
@@ -113,7 +126,7 @@ describe('the documentation in a browser', { tags: ['chromium'] }, () => {
     await page.keyboard.press('Enter');
     const list = operation(page, 'List all animals');
     await list.getByText('200 OK').waitFor();
-    expect(await list.locator('pre[data-body]').textContent()).toContain('"id":1');
+    expect(await list.locator('pre[data-body]').textContent()).toContain('"id": 1');
   });
 
   test('without JavaScript, the pages have all texts and samples', async () => {

@@ -8,7 +8,7 @@ import { createBrowserFiles, pagePolicy, type BrowserFiles } from '../browser-fi
 import { escapeHtml } from '../html.ts';
 import { pageHeaders } from '../page-document.ts';
 import { guideMarkdown, type GuideSettings } from './guide.ts';
-import { renderPage, type Page } from './layout.ts';
+import { renderPage, searchPage, searchPath, type Page } from './layout.ts';
 import { renderMarkdown } from './markdown.ts';
 import { referencePage } from './reference-page.ts';
 import { sampleOrigin } from './samples.ts';
@@ -24,6 +24,8 @@ export interface DocsFile {
 export interface Docs {
   /** Finds what is at a path without query. */
   find(path: string): DocsFile | undefined;
+  /** The page with the sections that have all words of a text. */
+  search(asked: string): DocsFile;
   /** Finds what pages load. */
   findAsset: BrowserFiles['find'];
   /** Finds the route of a path, for Allow and for metrics. */
@@ -34,7 +36,9 @@ const documentHeaders: Readonly<Record<string, string>> = {
   ...pageHeaders,
   'Cache-Control': 'public, max-age=300',
   'Content-Security-Policy': [
-    ...pagePolicy,
+    ...pagePolicy.filter((directive) => !directive.startsWith('form-action')),
+    // The search.
+    "form-action 'self'",
     "require-trusted-types-for 'script'",
     "trusted-types 'none'",
   ].join('; '),
@@ -80,18 +84,23 @@ export function loadDocs(
     match(path) {
       if (path === indexRoute.pattern) return indexRoute;
       if (site.findAsset(path) !== undefined) return assetRoute;
-      return site.find(path) === undefined ? undefined : { pattern: path, allow };
+      return path === searchPath || site.find(path) !== undefined ? { pattern: path, allow } : undefined;
     },
   };
 }
 
+/** Far more than anybody types into a search. */
+const maxAskedLength = 100;
+
 /** Serves the documentation, and at / a redirect for browsers and an index for programs. */
 export function serveDocs(
-  { find, findAsset, match }: Docs,
+  { find, search, findAsset, match }: Docs,
   { basePath }: Pick<ApiDescription, 'basePath'>,
 ): { match: Docs['match']; serve: RequestHandler } {
   const index = { documentation: '/docs', description: descriptionPath, api: basePath };
-  const files = serveFiles((path) => find(path) ?? findAsset(path));
+  const files = serveFiles((path, { q }) =>
+    path === searchPath ? search(String(q).slice(0, maxAskedLength)) : (find(path) ?? findAsset(path)),
+  );
   return {
     match: (path) => match(path) ?? (path.endsWith('/') ? match(path.slice(0, -1)) : undefined),
     serve: (req, res, next) => {
@@ -115,7 +124,7 @@ function createSite(
   { title, description, supportUrl }: ApiDocument,
   pages: readonly Page[],
   publicUrl: string,
-): Pick<Docs, 'find' | 'findAsset'> {
+): Pick<Docs, 'find' | 'findAsset' | 'search'> {
   const assets = createBrowserFiles('/docs/assets', browserFolder);
   const links = pages.map((page) => `- [${page.title}](${page.path}.md)`);
   const index = `# ${title}
@@ -128,15 +137,23 @@ ${links.join('\n')}
 - [OpenAPI description](${descriptionPath})
 `;
   const files: Record<string, DocsFile> = { '/llms.txt': textFile('text/plain', index) };
-  for (const page of pages) {
+  const pageFile = (page: Page): DocsFile => {
     const text = renderPage(page, { name: title, supportUrl, files: assets, pages });
-    files[page.path] = {
+    return {
       ...textFile('text/html', text.replaceAll(sampleOrigin, escapeHtml(publicUrl))),
       headers: documentHeaders,
     };
-    files[`${page.path}.md`] = textFile('text/markdown', page.markdown.replaceAll(sampleOrigin, publicUrl));
+  };
+  for (const page of pages) {
+    const { path, markdown = '' } = page;
+    files[path] = pageFile(page);
+    files[`${path}.md`] = textFile('text/markdown', markdown.replaceAll(sampleOrigin, publicUrl));
   }
-  return { find: (path) => (Object.hasOwn(files, path) ? files[path] : undefined), findAsset: assets.find };
+  return {
+    find: (path) => (Object.hasOwn(files, path) ? files[path] : undefined),
+    search: (asked) => pageFile(searchPage(pages, asked)),
+    findAsset: assets.find,
+  };
 }
 
 const textFile = (contentType: string, text: string): DocsFile => ({

@@ -10,7 +10,7 @@ export interface Page {
   title: string;
   body: Html;
   /** The same as Markdown, for programs. */
-  markdown: string;
+  markdown?: string;
 }
 
 interface Site {
@@ -21,6 +21,29 @@ interface Site {
   files: Pick<BrowserFiles, 'addressOf'>;
   /** All pages, in the order of the navigation; the first is that of the name. */
   pages: readonly Pick<Page, 'path' | 'title'>[];
+}
+
+export const searchPath = '/docs/search';
+
+/** The page with the sections that have all words of a text; those with more of them in the heading come first. */
+export function searchPage(pages: readonly Page[], asked: string): Page {
+  const words = asked.toLowerCase().split(/\s+/).filter(Boolean);
+  const numberIn = (text: string) => words.filter((word) => text.toLowerCase().includes(word)).length;
+  const found = pages
+    .flatMap(({ path, title, markdown = '' }) =>
+      headingsOf(markdown).map((heading) => ({ heading, path, title })),
+    )
+    .filter(({ heading }) => words.length > 0 && numberIn(heading.section) === words.length)
+    .toSorted((one, other) => numberIn(other.heading.text) - numberIn(one.heading.text));
+  const links = found.map(
+    ({ path, heading, title }) => html`<li><a href="${path}#${heading.id}">${heading.text}</a> ${title}</li>`,
+  );
+  const body = html`<h1>Search</h1>
+    <p>${found.length === 0 ? 'Nothing found' : `${found.length} found`}: ${asked}</p>
+    <ul>
+      ${links}
+    </ul>`;
+  return { path: searchPath, title: 'Search', body };
 }
 
 /** Puts a page into the frame that all pages share. It is complete without scripts; they add what is interactive. */
@@ -39,9 +62,12 @@ export function renderPage(page: Page, { name, supportUrl, files, pages }: Site)
           ${links}
         </ul>
       </nav>
+      <form role="search" action="${searchPath}">
+        <input type="search" name="q" aria-label="Search the documentation" placeholder="Search" required />
+      </form>
     </header>
     <div class="columns">
-      ${tableOfContents(page)}
+      ${tableOfContents(page.markdown ?? '')}
       <main id="main" tabindex="-1">${page.body}</main>
     </div>
     ${
@@ -51,10 +77,11 @@ export function renderPage(page: Page, { name, supportUrl, files, pages }: Site)
             <p><a href="${supportUrl}">Support</a></p>
           </footer>`
     }`;
-  return renderDocument(files, { title: `${page.title} – ${name}`, markdown: `${page.path}.md`, body });
+  const markdown = page.markdown === undefined ? {} : { markdown: `${page.path}.md` };
+  return renderDocument(files, { title: `${page.title} – ${name}`, ...markdown, body });
 }
 
-function tableOfContents({ markdown }: Page): Html | undefined {
+function tableOfContents(markdown: string): Html | undefined {
   const contents = headingsOf(markdown).filter(({ level }) => level === 2);
   if (contents.length === 0) return undefined;
   const links = contents.map(({ id, text }) => html`<li><a href="#${id}">${text}</a></li>`);

@@ -1,4 +1,4 @@
-import { Marked, type Tokens } from 'marked';
+import { Marked, type Token, type Tokens } from 'marked';
 import { escapeHtml, html, Html } from '../html.ts';
 
 const marked = new Marked({
@@ -31,12 +31,21 @@ export function headingId(heading: string): string {
 /** Renders Markdown of the project itself: HTML in it is shown as text. */
 export const renderMarkdown = (markdown: string) => new Html(marked.parse(markdown, { async: false }));
 
-/** The headings of a document, in their order. */
-export const headingsOf = (markdown: string) =>
-  marked
-    .lexer(markdown)
-    .filter((token): token is Tokens.Heading => token.type === 'heading')
-    .map(({ depth: level, text }) => ({ id: headingId(text), level, text: text.replaceAll('`', '') }));
+/** The headings of a document, in their order, each with the Markdown from it to the next one. */
+export function headingsOf(markdown: string) {
+  const headings: { id: string; level: number; text: string; section: string }[] = [];
+  for (const token of marked.lexer(markdown)) {
+    if (isHeading(token)) {
+      const { depth: level, text } = token;
+      headings.push({ id: headingId(text), level, text: text.replaceAll('`', ''), section: '' });
+    }
+    const last = headings.at(-1);
+    if (last !== undefined) last.section += token.raw;
+  }
+  return headings;
+}
+
+const isHeading = (token: Token): token is Tokens.Heading => token.type === 'heading';
 
 /** A block of code. Its long lines scroll sideways, also with the keyboard. */
 export function codeBlock(code: string): Html {

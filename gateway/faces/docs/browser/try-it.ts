@@ -41,7 +41,7 @@ async function send(form: HTMLFormElement, key: string) {
         ...(response.ok ? [] : [' ', errorLink(body)]),
       ],
       details: [
-        block('Body of the response', body, { 'data-body': '' }),
+        block('Body of the response', indented(body), { 'data-body': '' }),
         element(
           'details',
           {},
@@ -53,6 +53,26 @@ async function send(form: HTMLFormElement, key: string) {
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     return { status: [`The request could not be sent: ${reason}.`], details: [] };
+  }
+}
+
+declare global {
+  interface JSON {
+    parse(text: string, reviver: typeof exact): unknown;
+    rawJSON(text: string): unknown;
+  }
+}
+
+/** Numbers as they came: those of 64 bits are none of JavaScript's. */
+function exact(_name: string, value: unknown, { source = '' }: { source?: string }): unknown {
+  return typeof value === 'number' ? JSON.rawJSON(source) : value;
+}
+
+function indented(body: string): string {
+  try {
+    return JSON.stringify(JSON.parse(body, exact), undefined, 2);
+  } catch {
+    return body;
   }
 }
 

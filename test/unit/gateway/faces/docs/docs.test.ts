@@ -50,6 +50,26 @@ test('/llms.txt leads to every page as Markdown', () => {
   expect(links).toEqual([...paths.map((path) => `${path}.md`), '/openapi.json']);
 });
 
+test('a search finds the sections of all pages that have all words, and shows what was asked as text', () => {
+  const linksOf = (asked: string) =>
+    Array.from(
+      docs.search(asked).text.matchAll(/<li><a href="(\/docs[^"]*#[^"]*)"/g),
+      ([, link = '']) => link,
+    );
+  expect(linksOf('List ALL animals')[0]).toBe('/docs/reference#list-all-animals');
+  const found = linksOf('idempotency');
+  expect(new Set(found.map((link) => link.split('#')[0])).size).toBeGreaterThan(1);
+  for (const link of found) {
+    const [path = '', id = ''] = link.split('#');
+    expect(idsOf(textAt(path))).toContain(id);
+  }
+  expect(linksOf('idempotency zzz')).toEqual([]);
+  expect(linksOf(' ')).toEqual([]);
+  const { text } = docs.search('<script>zzz</script>');
+  expect(text).toContain('Nothing found: &lt;script&gt;zzz&lt;/script&gt;');
+  expect(text).not.toContain('<script>zzz');
+});
+
 test('the status in the heading of a code is that of the description', () => {
   const table = readFileSync(new URL('../../../../../gateway/REFERENCE.md', import.meta.url), 'utf8');
   const documented = Array.from(

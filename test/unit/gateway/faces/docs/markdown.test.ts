@@ -10,8 +10,8 @@ test('HTML in Markdown is shown as text', () => {
 test('a heading has an anchor: its text, or the code that it begins with', () => {
   const headings = headingsOf('# A guide\n\n## 64-bit ids\n\n### `not_found` (404)\n');
   expect(headings).toEqual([
-    { id: 'a-guide', level: 1, text: 'A guide' },
-    { id: '64-bit-ids', level: 2, text: '64-bit ids' },
-    { id: 'not_found', level: 3, text: 'not_found (404)' },
+    { id: 'a-guide', level: 1, text: 'A guide', section: '# A guide\n\n' },
+    { id: '64-bit-ids', level: 2, text: '64-bit ids', section: '## 64-bit ids\n\n' },
+    { id: 'not_found', level: 3, text: 'not_found (404)', section: '### `not_found` (404)\n' },
   ]);
 });
