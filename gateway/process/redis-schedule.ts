@@ -21,8 +21,6 @@ const refreshMs = 500;
 const busyReportMs = 2000;
 /** Maximum delay of refused requests, totals and of who uses which key, and what a killed process loses of them. */
 const usageReportMs = 5000;
-/** No request depends on it, only commands do. */
-const keyPrefixMs = 5000;
 /** Interval for the memory of Redis, which only alerts need. */
 const memoryMs = 5000;
 
@@ -74,11 +72,6 @@ export function startRedisSchedule(dependencies: RedisScheduleDependencies): { s
     void usageReports.report().catch(() => {});
   }
 
-  /** Redis may have lost it. */
-  function restoreKeyPrefix(): void {
-    void publishKeyPrefix(redis).catch(() => {});
-  }
-
   async function measureMemory(): Promise<void> {
     const memory = await readRedisMemory(redis);
     metrics.redisMemoryUsed.set(memory?.usedBytes ?? 0);
@@ -114,7 +107,6 @@ export function startRedisSchedule(dependencies: RedisScheduleDependencies): { s
   };
   const timers = [
     setInterval(whileOpen(keepUp), refreshMs),
-    setInterval(whileOpen(restoreKeyPrefix), keyPrefixMs),
     setInterval(
       whileOpen(() => void measureMemory()),
       memoryMs,
