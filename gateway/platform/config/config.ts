@@ -3,7 +3,6 @@ import { resolve } from 'node:path';
 import {
   boolean,
   ConfigError,
-  host,
   logLevel,
   milliseconds,
   parseEnvironment,
@@ -61,7 +60,7 @@ const maxWorkers = 256;
 const count = wholeNumber(1, 99_999);
 
 export const settings = z.object({
-  GATEWAY_HOST: host.optional().describe('address of the API; unset: all interfaces'),
+  GATEWAY_HOST: text.optional().describe('address of the API; unset: all interfaces'),
   GATEWAY_PORT: port.default(8080).describe('port of the API; 0 lets the system choose'),
   PUBLIC_URL: publicUrl
     .optional()
@@ -74,7 +73,7 @@ export const settings = z.object({
   CORS_ORIGINS: pageOrigins.describe(
     'sites whose pages may use the API, separated by commas, or `*` for all',
   ),
-  GATEWAY_ADMIN_HOST: host.default('127.0.0.1').describe('address of the admin port'),
+  GATEWAY_ADMIN_HOST: text.default('127.0.0.1').describe('address of the admin port'),
   GATEWAY_ADMIN_PORT: port.default(9090).describe('port of `/livez`, `/readyz`, `/metrics` and the console'),
   ADMIN_HOSTS: hostNameList.describe('names of the admin port, separated by commas, besides `localhost`'),
   ADMIN_URL: origin

@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import { isIP } from 'node:net';
 import { z } from 'zod';
 
 /** Settings that are invalid, each named with what is wrong with it. */
@@ -51,11 +50,6 @@ export const text = z
   .string()
   .refine((text) => text.trim() !== '', { error: 'is blank' })
   .refine((text) => !isPem(text), { error: 'is a key: set it to the name of a file' });
-
-/** Text that the resolver completes to an address: `0`, for example, would listen on all interfaces. */
-const isShortAddress = (text: string) => /^(0x[\da-f]+|[\d.]+)$/i.test(text) && isIP(text) === 0;
-
-export const host = text.refine((text) => !isShortAddress(text), 'is neither an IP address nor a host name');
 
 /** @param unit plural noun for the message, such as `milliseconds` */
 export function wholeNumber(min: number, max: number, unit?: string) {
