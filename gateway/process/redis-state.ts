@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { Limits } from '../limits/limits.ts';
 import { createInvalidValues } from '../platform/observability/invalid-values.ts';
 import type { Metrics } from '../platform/observability/metrics.ts';
-import { createOthersReader, mergeEnforced } from '../platform/redis/enforced-settings.ts';
+import { mergeEnforced, readEnforcedSettings } from '../platform/redis/enforced-settings.ts';
 import { createAnnouncement, type ProcessStatus } from '../platform/redis/process-statuses.ts';
 import { createRedis, type RedisClient } from '../platform/redis/redis-client.ts';
 import { createRedisClock, createRedisGate, pingRedis } from '../platform/redis/redis-gate.ts';
@@ -126,7 +126,7 @@ export function createLiveSettings({ redis, log, metrics, now }: LiveSettingsDep
     setGauge: (key, issues) => metrics.invalidSettings.set({ key }, issues),
   });
   const hashes = createHashReader(redis);
-  const live = { hashes, invalidValues, readOthers: createOthersReader(redis) };
+  const live = { hashes, invalidValues, readOthers: () => readEnforcedSettings(redis).catch(() => []) };
   const onLimits = (plan: string, limits: Limits) => showPlanLimits(metrics, plan, limits);
   const settings = {
     plans: createPlans({ ...live, now, onLimits }),

@@ -63,15 +63,6 @@ export async function isInUse(redis: RedisClient): Promise<boolean> {
   return (await readAll(redis, runningMs)).length > 0;
 }
 
-/** Reads what running processes enforce, once for all that ask in the meantime. Never rejects. */
-export function createOthersReader(redis: RedisClient): () => Promise<readonly ProcessSettings[]> {
-  let reading: Promise<readonly ProcessSettings[]> | undefined;
-  return () =>
-    (reading ??= readEnforcedSettings(redis)
-      .catch(() => [])
-      .finally(() => (reading = undefined)));
-}
-
 export function mergeEnforced(settings: readonly EnforcedSettings[]): EnforcedSettings {
   return {
     known: Object.assign({}, ...settings.map(({ known }) => known)),

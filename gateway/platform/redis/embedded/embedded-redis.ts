@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { accessSync, constants, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { accessSync, constants, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
 import { delimiter, join } from 'node:path';
 import { dataDirectoryError, lockDataDirectory } from '#runtime/data-directory.ts';
@@ -21,18 +21,10 @@ export function readEmbeddedRedisUrl(dataDirectory: string): string | undefined 
   }
 }
 
-/** Writes the address so that a reader finds it whole or not at all, and only this user can read it. */
 function writeUrl(dataDirectory: string, url: string): void {
-  const draft = `${urlFile(dataDirectory)}.new`;
   // The mode is set only for a new file.
-  rmSync(draft, { force: true });
-  try {
-    writeFileSync(draft, url, { mode: 0o600, flag: 'wx' });
-    renameSync(draft, urlFile(dataDirectory));
-  } catch (error) {
-    rmSync(draft, { force: true });
-    throw error;
-  }
+  rmSync(urlFile(dataDirectory), { force: true });
+  writeFileSync(urlFile(dataDirectory), url, { mode: 0o600 });
 }
 
 /**
