@@ -28,39 +28,27 @@ export type ProcessSettings = EnforcedSettings & { gateway: string };
 const runningMs = 60_000;
 
 /**
- * Reads what running processes enforce, the one seen last first; undefined for one whose status is not readable, since
- * another release may write it in another form.
+ * Reads what running processes enforce, the one seen last first.
  * @param withinMs leaves out processes that were not seen for longer, by Redis' clock
  */
-async function readAll(redis: RedisClient, withinMs: number): Promise<(ProcessSettings | undefined)[]> {
+export async function readEnforcedSettings(
+  redis: RedisClient,
+  withinMs = runningMs,
+): Promise<ProcessSettings[]> {
   const [[seconds = 0], statuses] = await Promise.all([
     redis.time(),
     redis.hgetall(redisKeys.processStatuses),
   ]);
   return Object.values(statuses)
-    .map((text) => {
-      const json = parseJson(text);
-      return { at: published.pick({ at: true }).safeParse(json).data?.at ?? 0, json };
-    })
+    .flatMap((text) => published.safeParse(parseJson(text)).data ?? [])
     .filter(({ at }) => Math.abs(seconds * 1000 - at) <= withinMs)
     .toSorted((one, other) => other.at - one.at)
-    .map(({ json }) => {
-      const { data } = published.safeParse(json);
-      return data && Object.assign(data.enforced, { gateway: data.gateway.id });
-    });
-}
-
-/** Reads what running processes enforce, the one seen last first. A status that is not readable is left out. */
-export async function readEnforcedSettings(
-  redis: RedisClient,
-  withinMs = runningMs,
-): Promise<ProcessSettings[]> {
-  return (await readAll(redis, withinMs)).filter((settings) => settings !== undefined);
+    .map(({ gateway, enforced }) => Object.assign(enforced, { gateway: gateway.id }));
 }
 
 /** Whether any gateway runs on this Redis. */
 export async function isInUse(redis: RedisClient): Promise<boolean> {
-  return (await readAll(redis, runningMs)).length > 0;
+  return (await readEnforcedSettings(redis)).length > 0;
 }
 
 export function mergeEnforced(settings: readonly EnforcedSettings[]): EnforcedSettings {
@@ -70,18 +58,10 @@ export function mergeEnforced(settings: readonly EnforcedSettings[]): EnforcedSe
   };
 }
 
-/**
- * Finds settings that no running gateway enforces: none runs, or all are of a release that does not know them. A gateway
- * whose status is not readable may enforce any.
- * @returns those of the keys
- */
+/** Finds those of the keys that no running gateway enforces. */
 export async function findUnenforced(redis: RedisClient, keys: readonly string[]): Promise<string[]> {
-  const running = await readAll(redis, runningMs);
-  return keys.filter((key) =>
-    running.every(
-      (settings) => settings !== undefined && !(key in settings.known) && !(key in settings.defaults),
-    ),
-  );
+  const running = await readEnforcedSettings(redis);
+  return keys.filter((key) => running.every(({ known, defaults }) => !(key in known) && !(key in defaults)));
 }
 
 /** Formats values as a hash in Redis has them. */
