@@ -2,7 +2,7 @@ import { isIPv6 } from 'node:net';
 import { runService, type Start } from '#runtime/lifecycle.ts';
 import { createLog, createRequestLog, logConsoleLines } from '#runtime/log.ts';
 import { startEvents } from './control/webhooks/start-events.ts';
-import { provideConsoleCode, provideDemoKey } from './deploy/demo/demo-access.ts';
+import { provideDemoAccess } from './deploy/demo/demo-access.ts';
 import { createConsole } from './faces/console/console.ts';
 import {
   adminEndpoint,
@@ -112,8 +112,7 @@ const start: Start<GatewayConfig> = async ({ config, log, writer, cleanup, shutd
 
   if (!config.demo) return { port, adminPort };
   const { dataDirectory } = config;
-  const demoKey = await provideDemoKey({ dataDirectory, redisUrl, log });
-  const consoleCode = await provideConsoleCode({ redisUrl, log });
+  const { demoKey, consoleCode } = await provideDemoAccess({ dataDirectory, redisUrl, log });
   return {
     port,
     adminPort,

@@ -12,16 +12,30 @@ import { apiKeyState } from '../../keys/records.ts';
 import { createAuditLog } from '../../platform/redis/record-change.ts';
 import { createRedis } from '../../platform/redis/redis-client.ts';
 
-interface DemoKeyDependencies extends Omit<DemoRedis, 'who'> {
+interface DemoDependencies {
   dataDirectory: string;
+  redisUrl: string;
+  log: Logger;
 }
 
-/** The key that `npm start` prints. @returns undefined if there can be none; the log says why */
-export function provideDemoKey(dependencies: DemoKeyDependencies): Promise<string | undefined> {
-  const { dataDirectory, redisUrl, log } = dependencies;
-  return withDemoRedis({ redisUrl, log, who: 'npm start' }, 'no demo key can be issued', (session) =>
-    ensureDemoKey(session, dataDirectory),
-  );
+const redisTimeoutMs = 2000;
+
+/** Makes what `npm start` prints: a key, and the code in the link to the console. @returns neither if the log says why */
+export async function provideDemoAccess({ dataDirectory, redisUrl, log }: DemoDependencies) {
+  const redis = createRedis(redisUrl, log);
+  try {
+    await once(redis, 'ready', { signal: AbortSignal.timeout(redisTimeoutMs) });
+    const session = { redis, audit: createAuditLog({ redis, who: 'npm start' }), now: () => Date.now() };
+    const demoKey = await ensureDemoKey(session, dataDirectory);
+    const { code } = await makeConsoleCode(session, { name: osUser(), role: 'operator' });
+    return { demoKey, consoleCode: code };
+  } catch (error) {
+    // The demo must not keep the gateway from starting.
+    log.warn({ err: error }, 'no demo key and no link to the console can be made');
+    return {};
+  } finally {
+    redis.disconnect();
+  }
 }
 
 /**
@@ -47,48 +61,5 @@ function readKey(file: string): string | undefined {
     return isWellFormedApiKey(text) ? text : undefined;
   } catch {
     return undefined;
-  }
-}
-
-/** The code in the link to the console that `npm start` prints. @returns undefined if there can be none; the log says why */
-export async function provideConsoleCode(dependencies: Omit<DemoRedis, 'who'>): Promise<string | undefined> {
-  const name = osUser();
-  const made = await withDemoRedis(
-    { ...dependencies, who: name },
-    'no link to the console can be made',
-    (session) => makeConsoleCode(session, { name, role: 'operator' }),
-  );
-  return made?.code;
-}
-
-interface DemoRedis {
-  redisUrl: string;
-  log: Logger;
-  /** Name in the audit log. */
-  who: string;
-}
-
-const redisTimeoutMs = 2000;
-
-/**
- * Runs what `npm start` prepares.
- * @param failure for the log
- * @returns undefined if it can't be done, for example because Redis is unavailable: the demo must not keep the gateway from
- * starting
- */
-async function withDemoRedis<T>(
-  { redisUrl, log, who }: DemoRedis,
-  failure: string,
-  use: (session: Session) => Promise<T>,
-): Promise<T | undefined> {
-  const redis = createRedis(redisUrl, log);
-  try {
-    await once(redis, 'ready', { signal: AbortSignal.timeout(redisTimeoutMs) });
-    return await use({ redis, audit: createAuditLog({ redis, who }), now: () => Date.now() });
-  } catch (error) {
-    log.warn({ err: error }, failure);
-    return undefined;
-  } finally {
-    redis.disconnect();
   }
 }
