@@ -25,7 +25,6 @@ function tellParent(message: object): void {
 
 async function start(config: Config): Promise<void> {
   const hasParent = process.connected;
-  tellParent({ type: 'configured' });
   const log = createLog(config.LOG_LEVEL);
   const keysOf = loadPublicKeys(config);
   const database = await openDatabase(config);

@@ -16,24 +16,18 @@ import { petsServiceName } from '../../upstream/pets-service.ts';
  * and stops them together.
  */
 
-const messageSchema = z.discriminatedUnion('type', [
-  /** The settings are valid. */
-  z.object({ type: z.literal('configured') }),
-  z.object({
-    type: z.literal('ready'),
-    port: z.number(),
-    adminPort: z.number().optional(),
-    demoKey: z.string().optional(),
-    consoleLink: z.string().optional(),
-  }),
-]);
+const readySchema = z.object({
+  type: z.literal('ready'),
+  port: z.number(),
+  adminPort: z.number().optional(),
+  demoKey: z.string().optional(),
+  consoleLink: z.string().optional(),
+});
 
-type Ready = Extract<z.infer<typeof messageSchema>, { type: 'ready' }>;
+type Ready = z.infer<typeof readySchema>;
 
 interface ChildService {
   child: ChildProcess;
-  /** Resolves when it has read its settings, or has exited because of them. */
-  configured: Promise<void>;
   exited: Promise<void>;
 }
 
@@ -51,17 +45,11 @@ function launch(name: string, script: string, env: NodeJS.ProcessEnv = {}): Prom
     // A process group of its own: Ctrl-C reaches only this process, which stops the services in order.
     detached: true,
   });
-  const configured = Promise.withResolvers<void>();
   const ready = Promise.withResolvers<Ready>();
   const exited = Promise.withResolvers<void>();
-  services.set(name, { child, configured: configured.promise, exited: exited.promise });
-  child.on('message', (received) => {
-    const message = messageSchema.parse(received);
-    configured.resolve();
-    if (message.type === 'ready') ready.resolve(message);
-  });
+  services.set(name, { child, exited: exited.promise });
+  child.on('message', (message) => ready.resolve(readySchema.parse(message)));
   child.on('exit', (code, signal) => {
-    configured.resolve();
     exited.resolve();
     services.delete(name);
     if (stopping) return;
@@ -80,8 +68,6 @@ async function stopAll(exitCode: number, signal: NodeJS.Signals = 'SIGINT'): Pro
     return;
   }
   stopping = true;
-  // Each service prints its invalid settings before it is stopped.
-  await Promise.all(Array.from(services.values(), ({ configured }) => configured));
   for (const name of ['gateway', 'pets-service', 'orders-service']) {
     const service = services.get(name);
     service?.child.kill(signal);

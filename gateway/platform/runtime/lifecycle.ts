@@ -49,14 +49,12 @@ const logFlushTimeoutMs = 1000;
 export async function runService<Config extends ShutdownConfig>(program: Program<Config>): Promise<void> {
   const cleanup = new AsyncDisposableStack();
   const forced = new AbortController();
-  const hadParent = process.send !== undefined;
   const terminals = [0, 1, 2].filter((descriptor) => isatty(descriptor));
   let reload: (() => void) | undefined;
   let reason: string | undefined;
   let stopped: Promise<void> | undefined;
   try {
     const config = program.loadConfig(process.env);
-    tellParent({ type: 'configured' });
     const logging = program.createLog(config);
     const { log, flush } = logging;
     const shutdown = (): Shutdown => {
@@ -89,8 +87,6 @@ export async function runService<Config extends ShutdownConfig>(program: Program
       else reload();
     });
     process.on('disconnect', () => onStop('disconnect'));
-    // The parent may have ended before anybody listened.
-    if (hadParent && !process.connected) onStop('disconnect');
     const ready = await starting;
     tellParent({ type: 'ready', ...ready });
   } catch (error) {
