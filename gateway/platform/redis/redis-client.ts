@@ -63,8 +63,6 @@ const auditedScripts = auditedDefinitionsOf(auditedFiles);
 
 export type AuditedScript = keyof typeof auditedFiles;
 
-/** Minimum time between reconnections to a server that has become a replica. */
-const readonlyReconnectMs = 1000;
 /** Maximum time that a change of a cluster's slots goes unnoticed. */
 const topologyRefreshMs = 1000;
 const retryDelayMs = (attempt: number) => Math.min(50 * attempt, 500);
@@ -98,7 +96,6 @@ export function mastersOf(redis: RedisClient): Redis[] {
 
 /** Options of every connection, to any kind of server. */
 function connectionOptions({ username, password, tls }: RedisAddress, isBlocking: boolean) {
-  let reconnectedAtMs = Number.NEGATIVE_INFINITY;
   return {
     connectionName: 'gateway',
     ...(username === undefined ? {} : { username }),
@@ -115,13 +112,8 @@ function connectionOptions({ username, password, tls }: RedisAddress, isBlocking
     disconnectTimeout: 200,
     // A server that vanished without closing the connection is noticed after this time without a reply.
     socketTimeout: isBlocking ? 15_000 : 2000,
-    // After a failover the old master replies READONLY: reconnect to find the new one, but not for each command.
-    reconnectOnError(error: Error) {
-      if (!error.message.startsWith('READONLY') || performance.now() - reconnectedAtMs < readonlyReconnectMs)
-        return false;
-      reconnectedAtMs = performance.now();
-      return true;
-    },
+    // After a failover the old master replies READONLY: reconnect to find the new one.
+    reconnectOnError: ({ message }: Error) => message.startsWith('READONLY'),
   } satisfies RedisOptions;
 }
 
