@@ -142,7 +142,7 @@ async function measureLatency(
   running: readonly RunningContender[],
   requestsPerSecond: number,
 ): Promise<Row[]> {
-  const participants = running.filter(({ name }) => ['direct', ours, 'baseline'].includes(name));
+  const participants = running.filter(({ name }) => ['direct', ours, 'baseline', 'nginx-lua'].includes(name));
   const samples = new Map<string, Sample[]>(participants.map(({ name }) => [name, []]));
   for (let round = 1; round <= rounds; round += 1) {
     for (const contender of shuffleForRound(round, participants)) {

@@ -8,6 +8,8 @@ export interface BenchEnvironment {
   directory: string;
   upstreamPort: number;
   redisPort: number;
+  /** SHA-1 of consume.lua, which Redis has loaded. */
+  scriptSha: string;
 }
 
 export interface Contender {
@@ -151,12 +153,21 @@ export const contenders: readonly Contender[] = [
     nodeProgram('fastify.ts'),
   ),
   {
+    name: 'nginx-lua',
+    isNode: false,
+    title: 'nginx + Lua + the same Redis script',
+    missing: needsNginx,
+    start: server('nginx', ({ directory, upstreamPort, redisPort, scriptSha }, port) =>
+      nginx.lua({ directory, port, upstreamPort, redisPort }, scriptSha),
+    ),
+  },
+  {
     name: 'nginx',
     isNode: false,
     title: 'nginx with limit_req, no Redis',
     missing: needsNginx,
-    start: server('nginx', ({ directory, upstreamPort }, port) =>
-      nginx.limitReq(directory, port, upstreamPort),
+    start: server('nginx', ({ directory, upstreamPort, redisPort }, port) =>
+      nginx.limitReq({ directory, port, upstreamPort, redisPort }),
     ),
   },
   {

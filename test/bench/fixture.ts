@@ -6,6 +6,7 @@ import { hashApiKey } from '../../gateway/keys/api-key-format.ts';
 import { maxLimit } from '../../gateway/limits/limits.ts';
 import { dayNumberOf, utcDate } from '../../gateway/limits/windows.ts';
 import { redisKeys, type KeyPlace } from '../../gateway/platform/redis/redis-keys.ts';
+import { loadScript } from '../../gateway/platform/redis/scripts.ts';
 import { seedDefaults } from '../../gateway/quota/default-settings.ts';
 import { freePort } from '../support/http/free-port.ts';
 import { adoptKeyPrefix, connectRedis, sessionOf } from '../support/kits/keys.ts';
@@ -73,6 +74,7 @@ export async function setUpBench(): Promise<Fixture> {
     exhausted.map(({ record }) => redis.hset(redisKeys.usageMonth(record.customerId, month), day, 1)),
   );
   await writeFile(exhaustedFile, textOf(exhausted));
+  const scriptSha = String(await redis.script('LOAD', loadScript('consume.lua')));
   redis.disconnect();
 
   const disposables = stack.move();
@@ -80,6 +82,7 @@ export async function setUpBench(): Promise<Fixture> {
     directory,
     redisPort,
     upstreamPort,
+    scriptSha,
     hotKey: hot.key,
     keys: keysFile,
     exhausted: exhaustedFile,
@@ -99,7 +102,7 @@ function textOf(issued: readonly IssuedApiKey[]): string {
 }
 
 /** Same persistence as in docker-compose.yml: an append-only file, synced every second. */
-function startRedis(directory: string, port: number): Promise<PinnedProcess> {
+export function startRedis(directory: string, port: number): Promise<PinnedProcess> {
   const args = ['--port', String(port), '--bind', '127.0.0.1', '--dir', directory, '--save', ''];
   return startPinned({
     core: cores.support,

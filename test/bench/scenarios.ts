@@ -31,7 +31,7 @@ export const scenarios: readonly Scenario[] = [
     name: 'many-keys',
     title: '10,000 keys, round-robin',
     connections: 50,
-    contenders: ['direct', 'gateway'],
+    contenders: ['direct', 'gateway', 'nginx-lua'],
     script: ({ keys }) => `${readKeys(keys, 'keys')} local turn = 0
 function request() turn = turn % #keys + 1 ${get('keys[turn]')} end`,
     expected: all200,

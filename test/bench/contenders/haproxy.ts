@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /** Settings of all HAProxies of the benchmarks. Settings of `defaults` may follow. */
-const haproxySettings = `
+export const haproxySettings = `
 global
   nbthread 1
   maxconn 8192
