@@ -1,16 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { makeConsoleCode } from '../../gateway/control/access/console-codes.ts';
-import type { ConsoleRole } from '../../gateway/control/access/console-sessions.ts';
 import { readAudit } from '../../gateway/control/audit/audit-log.ts';
 import type { KeyView } from '../../gateway/control/keys/key-view.ts';
 import { byKind, keyFields } from '../../gateway/limits/record-fields.ts';
 import { forAll } from '../../gateway/limits/windows.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { send } from '../support/http/http.ts';
-import { signInWith, type ConsoleApi } from '../support/kits/console-kit.ts';
-import { startGatewayKit } from '../support/kits/gateway-kit.ts';
-import { sessionOf, type IssuedKey } from '../support/kits/keys.ts';
+import { startConsoleApi } from '../support/kits/console-api-kit.ts';
+import type { IssuedKey } from '../support/kits/keys.ts';
 import { shared } from '../support/kits/shared.ts';
 
 interface ApiBody {
@@ -22,27 +19,22 @@ interface ApiBody {
 const who = 'Anna';
 
 describe('the API of keys', () => {
-  const kit = shared(startGatewayKit);
-  const operator = shared(() => signIn('operator'));
-  const viewer = shared(() => signIn('viewer'));
-
-  async function signIn(role: ConsoleRole): Promise<ConsoleApi> {
-    const { code } = await makeConsoleCode(sessionOf(kit.redis, who), { name: who, role });
-    return signInWith(kit.gateway.adminUrl, code);
-  }
+  const started = shared(startConsoleApi);
+  const operator = shared(() => started.signIn({ name: who }));
+  const viewer = shared(() => started.signIn({ role: 'viewer' }));
 
   async function api(method: string, path: string, body?: object, as = operator): Promise<ApiBody> {
     const response = await as.send(method, `/api${path}`, method === 'POST' ? (body ?? {}) : body);
     return { status: response.status, body: response.body };
   }
 
-  const pets = async (key: string) => send(`${kit.gateway.url}/v1/pets`, { key });
+  const pets = async (key: string) => send(`${started.kit.gateway.url}/v1/pets`, { key });
   /** What the records of a customer and of its key have. */
   const record = async (key: IssuedKey) => ({
-    ...(await kit.redis.hgetall(redisKeys.customer(key.customerId))),
-    ...(await kit.redis.hgetall(redisKeys.apiKey(key))),
+    ...(await started.kit.redis.hgetall(redisKeys.customer(key.customerId))),
+    ...(await started.kit.redis.hgetall(redisKeys.apiKey(key))),
   });
-  const lastAudit = async () => (await readAudit(kit.redis, 1))[0];
+  const lastAudit = async () => (await readAudit(started.kit.redis, 1))[0];
 
   async function use(key: IssuedKey, count: number): Promise<void> {
     for (let sent = 0; sent < count; sent += 1) await pets(key.key);
@@ -96,8 +88,8 @@ describe('the API of keys', () => {
       },
     });
     expect(JSON.stringify(read.body)).not.toContain(body.key);
-    expect(JSON.stringify(await readAudit(kit.redis, 10))).not.toContain(body.key);
-    expect(kit.gateway.output()).not.toContain(body.key);
+    expect(JSON.stringify(await readAudit(started.kit.redis, 10))).not.toContain(body.key);
+    expect(started.kit.gateway.output()).not.toContain(body.key);
   });
 
   test.each([
@@ -116,34 +108,35 @@ describe('the API of keys', () => {
     [{ name: 'x', plan: 'enterprise' }, 422, 'An enterprise customer needs a limit of its own'],
     [{ name: 'x', plan: 'free', expiresAt: '2020-01-01' }, 422, 'The expiry is in the past'],
   ])('a key that cannot be issued is refused and nothing is stored: %j', async (wanted, status, message) => {
-    const keys = await kit.redis.hlen(redisKeys.apiKeyIds);
+    const keys = await started.kit.redis.hlen(redisKeys.apiKeyIds);
     const refused = await api('POST', '/keys', wanted);
     expect([refused.status, refused.body.message]).toEqual([status, expect.stringContaining(message)]);
-    expect(await kit.redis.hlen(redisKeys.apiKeyIds)).toBe(keys);
+    expect(await started.kit.redis.hlen(redisKeys.apiKeyIds)).toBe(keys);
   });
 
   test('a pasted key is found, also in a text, by its SHA-256, and if its record is invalid', async () => {
-    const key = await kit.issue();
+    const key = await started.kit.issue();
     for (const text of [key.key, `"Authorization: Bearer ${key.key}",`, redisKeys.apiKey(key)]) {
       expect(await api('POST', '/keys/find', { text }, viewer)).toEqual({
         status: 200,
         body: { id: key.id },
       });
     }
-    await kit.redis.hdel(redisKeys.customer(key.customerId), 'plan');
+    await started.kit.redis.hdel(redisKeys.customer(key.customerId), 'plan');
     expect((await api('POST', '/keys/find', { text: key.key })).body).toEqual({ id: key.id });
-    await kit.redis.hset(redisKeys.customer(key.customerId), 'plan', 'free');
+    await started.kit.redis.hset(redisKeys.customer(key.customerId), 'plan', 'free');
     const mistyped = `${key.key.slice(0, -1)}${key.key.endsWith('x') ? 'y' : 'x'}`;
     const refused = await api('POST', '/keys/find', { text: mistyped });
     expect(refused.body).toMatchObject({ code: 'invalid_operation', status: 422 });
     expect(refused.body.message).not.toContain(mistyped);
     expect(
-      (await api('POST', '/keys/find', { text: `${key.key} ${(await kit.issue()).key}` })).body.message,
+      (await api('POST', '/keys/find', { text: `${key.key} ${(await started.kit.issue()).key}` })).body
+        .message,
     ).toBe('The text contains 2 API keys: give one');
   });
 
   test('a key over its limit has nothing remaining, and takes neither limit nor plan', async () => {
-    const key = await kit.issue({ minute: 2 });
+    const key = await started.kit.issue({ minute: 2 });
     await use(key, 3);
     const { body } = await api('GET', `/keys/${key.id}`);
     expect(body.windows.minute).toMatchObject({ used: 2, limit: 2, remaining: 0 });
@@ -159,7 +152,7 @@ describe('the API of keys', () => {
   });
 
   test('of two operators who edit a key at once, the second one is told to read it again', async () => {
-    const key = await kit.issue({ name: 'Twice' });
+    const key = await started.kit.issue({ name: 'Twice' });
     const { rev } = (await api('GET', `/keys/${key.id}`)).body;
     const changes = await Promise.all([
       api('PATCH', `/keys/${key.id}`, { rev, name: 'First' }),
@@ -176,7 +169,7 @@ describe('the API of keys', () => {
   });
 
   test('a ban holds from the next request on, says why and until when, and is lifted', async () => {
-    const key = await kit.issue();
+    const key = await started.kit.issue();
     const banned = await api('PUT', `/keys/${key.id}/ban`, { seconds: 600, reason: 'unpaid invoice' });
     expect(banned.body).toMatchObject({ state: 'banned', ban: { reason: 'unpaid invoice' } });
     const { ban, now } = banned.body;
@@ -192,7 +185,7 @@ describe('the API of keys', () => {
       status: 422,
       body: { message: `The key ${key.id} is not banned` },
     });
-    await kit.redis.set(redisKeys.ban(key), '2', 'PX', 60_000);
+    await started.kit.redis.set(redisKeys.ban(key), '2', 'PX', 60_000);
     const ofGateway = 'kept sending requests after 429 (consecutive ban 2)';
     expect((await api('GET', `/keys/${key.id}`)).body).toMatchObject({ ban: { reason: ofGateway } });
   });
@@ -204,13 +197,13 @@ describe('the API of keys', () => {
     [{ until: '2020-01-01', reason: 'past' }, 422],
     [{ seconds: 1e9, reason: 'too long' }, 400],
   ])('an invalid ban changes nothing: %j', async (ban, status) => {
-    const key = await kit.issue();
+    const key = await started.kit.issue();
     expect((await api('PUT', `/keys/${key.id}/ban`, ban)).status).toBe(status);
-    expect(await kit.redis.exists(redisKeys.ban(key))).toBe(0);
+    expect(await started.kit.redis.exists(redisKeys.ban(key))).toBe(0);
   });
 
   test('a rotation gives a new key; both serve until the grace period ends; only one of two at once succeeds', async () => {
-    const key = await kit.issue({ name: 'Rotated' });
+    const key = await started.kit.issue({ name: 'Rotated' });
     const rotations = await Promise.all([
       api('POST', `/keys/${key.id}/rotate`, { graceSeconds: 3600 }),
       api('POST', `/keys/${key.id}/rotate`, { graceSeconds: 3600 }),
@@ -221,7 +214,7 @@ describe('the API of keys', () => {
     expect((await pets(won?.body.key)).status).toBe(200);
     expect((await pets(key.key)).status).toBe(200);
     expect((await api('GET', `/keys/${key.id}`)).body).toMatchObject({ replacedBy: won?.body.id });
-    const ended = await kit.issue();
+    const ended = await started.kit.issue();
     expect((await api('POST', `/keys/${ended.id}/rotate`, { graceSeconds: 0 })).status).toBe(201);
     expect(await pets(ended.key)).toMatchObject({ status: 401, json: { code: 'expired_api_key' } });
     expect(await api('POST', `/keys/${ended.id}/rotate`, {})).toMatchObject({ status: 400 });
@@ -250,7 +243,8 @@ describe('the API of keys', () => {
     test('the newest first, page by page, each key once, with its use', async () => {
       const listed = `listed ${randomUUID()}`;
       const keys = [];
-      for (const name of ['one', 'two', 'three']) keys.push(await kit.issue({ name: `${listed} ${name}` }));
+      for (const name of ['one', 'two', 'three'])
+        keys.push(await started.kit.issue({ name: `${listed} ${name}` }));
       await use(keys[2] as IssuedKey, 2);
       const first = await api('GET', `/keys?search=${listed.toUpperCase()}&limit=2`);
       expect(first.body.items.map(({ name }: { name: string }) => name)).toEqual([
@@ -276,13 +270,13 @@ describe('the API of keys', () => {
     });
 
     test('by id, hint, SHA-256, plan, state, expiry and time of the last use', async () => {
-      await kit.redis.hset(redisKeys.plan('odd'), { minute: 5, day: 50 });
-      const key = await kit.issue({
+      await started.kit.redis.hset(redisKeys.plan('odd'), { minute: 5, day: 50 });
+      const key = await started.kit.issue({
         name: 'filtered',
         plan: 'odd',
         expiresAt: new Date(Date.now() + 86_400_000),
       });
-      const other = await kit.issue({ name: 'other', plan: 'odd' });
+      const other = await started.kit.issue({ name: 'other', plan: 'odd' });
       const { hint } = await record(key);
       const found = async (query: string) =>
         (await api('GET', `/keys?${query}`)).body.items.map(({ id }: { id: string }) => id);

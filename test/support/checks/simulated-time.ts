@@ -2,19 +2,6 @@ import { dayNumberOf, utcDate } from '../../../gateway/limits/windows.ts';
 import type { RedisClient } from '../../../gateway/platform/redis/redis-client.ts';
 import { redisKeys, type KeyPlace } from '../../../gateway/platform/redis/redis-keys.ts';
 
-/** Lets time pass for what belongs to one API key, because the clock of the server cannot be set. */
-export interface SimulatedTime {
-  /** The server's clock, in Unix milliseconds. */
-  serverMs(): Promise<number>;
-  /**
-   * Moves all times into the past, which looks as if time had passed; or into the future, as if the server's clock had been
-   * set back.
-   */
-  moveTimes(passedMs: number): Promise<void>;
-  /** Makes the use of today that of yesterday, in the same month. The days before are deleted. */
-  passMidnights(count: number): Promise<void>;
-}
-
 /** Changes each expiry, shifts each stored time, and deletes expired keys. */
 const moveScript = `
 local passed = tonumber(ARGV[1])
@@ -51,11 +38,7 @@ end
 `;
 
 /** @param customerId whose counters time passes for as well: another one than the key's for a further key */
-export function createSimulatedTime(
-  redis: RedisClient,
-  place: KeyPlace,
-  customerId = place.customerId,
-): SimulatedTime {
+export function createSimulatedTime(redis: RedisClient, place: KeyPlace, customerId = place.customerId) {
   const strikesKey = redisKeys.strikes(place);
 
   async function serverMs(): Promise<number> {
@@ -64,12 +47,18 @@ export function createSimulatedTime(
   }
 
   return {
+    /** The server's clock, in Unix milliseconds. */
     serverMs,
-    async moveTimes(passedMs) {
+    /**
+     * Moves all times into the past, which looks as if time had passed; or into the future, as if the server's clock had been
+     * set back.
+     */
+    async moveTimes(passedMs: number) {
       const keys = [redisKeys.openWindow(customerId, 'minute'), redisKeys.ban(place), strikesKey];
       await redis.eval(moveScript, keys.length, ...keys, passedMs);
     },
-    async passMidnights(count) {
+    /** Makes the use of today that of yesterday, in the same month. The days before are deleted. */
+    async passMidnights(count: number) {
       if (count === 0) return;
       const dayNumber = dayNumberOf(await serverMs());
       const [today, yesterday] = [utcDate(dayNumber), utcDate(dayNumber - 1)];

@@ -6,12 +6,6 @@ import { recordSecrets } from '../checks/evidence.ts';
 import { countCoverage } from './browser-coverage.ts';
 import { chromiumPath } from './chromium.ts';
 
-/** Chromium, without a window. */
-export interface TestBrowser extends AsyncDisposable {
-  /** Opens a page in a session of its own. Every page records what it must not do. */
-  open(url: string, options?: BrowserContextOptions): Promise<ObservedPage>;
-}
-
 export interface ObservedPage {
   page: Page;
   /** Errors, warnings and violations of the Content-Security-Policy. */
@@ -20,7 +14,10 @@ export interface ObservedPage {
   requests: string[];
 }
 
-export async function startBrowser(): Promise<TestBrowser> {
+export type TestBrowser = Awaited<ReturnType<typeof startBrowser>>;
+
+/** Chromium, without a window. */
+export async function startBrowser() {
   const browser: Browser = await chromium.launch({
     ...(chromiumPath === undefined ? {} : { executablePath: chromiumPath }),
     // Chromium refuses to run as root with its sandbox. It opens pages of this project only.
@@ -36,7 +33,8 @@ export async function startBrowser(): Promise<TestBrowser> {
   }
 
   return {
-    async open(url, options = {}) {
+    /** Opens a page in a session of its own. Every page records what it must not do. */
+    async open(url: string, options: BrowserContextOptions = {}) {
       const test = expect.getState().currentTestName;
       // Those of earlier tests would use up the connections that the admin port has.
       await endPages((other) => other !== undefined && other !== test);

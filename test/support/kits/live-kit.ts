@@ -15,15 +15,10 @@ export async function signIn(
   return signInWith(adminUrl, code);
 }
 
-/** The live state of all gateways, as the console of one of them shows it. */
-export interface LiveConsole {
-  api: ConsoleApi;
-  read(): Promise<LiveState>;
-  /** Waits until a state passes the check. */
-  until(check: (state: LiveState) => void, timeoutMs?: number): Promise<void>;
-}
+export type LiveConsole = Awaited<ReturnType<typeof openLive>>;
 
-export async function openLive(redis: RedisClient, gateway: Pick<Service, 'adminUrl'>): Promise<LiveConsole> {
+/** The live state of all gateways, as the console of one of them shows it. */
+export async function openLive(redis: RedisClient, gateway: Pick<Service, 'adminUrl'>) {
   const api = await signIn(redis, gateway);
   async function read(): Promise<LiveState> {
     const { status, body } = await api.send('GET', '/api/live');
@@ -33,7 +28,8 @@ export async function openLive(redis: RedisClient, gateway: Pick<Service, 'admin
   return {
     api,
     read,
-    async until(check, timeout = 15_000) {
+    /** Waits until a state passes the check. */
+    async until(check: (state: LiveState) => void, timeout = 15_000) {
       await expect
         .poll(
           async () => {

@@ -2,24 +2,15 @@ import { spawnSync } from 'node:child_process';
 import { cp, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { runProgram, startPetsService, type Ended, type Service } from './service.ts';
+import { runProgram, startPetsService } from './service.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 
-/** A copy of the pets service and its migrations that a test can change: another release of the same software. */
-export interface ReleaseCopy extends AsyncDisposable {
-  addMigration(name: string, sql: string): Promise<void>;
-  /** Replaces text in a source, which has to be there. */
-  edit(file: string, text: string, replacement: string): Promise<void>;
-  /** Generates the client of Prisma from the copy's schema. */
-  generate(): void;
-  migrate(databaseUrl: string, ...args: string[]): Promise<Ended>;
-  start(env: Record<string, string>): Promise<Service>;
-  directory: string;
-}
+export type ReleaseCopy = Awaited<ReturnType<typeof copyRelease>>;
 
-export async function copyRelease(): Promise<ReleaseCopy> {
+/** A copy of the pets service and its migrations that a test can change: another release of the same software. */
+export async function copyRelease() {
   const directory = await temporaryDirectory();
   const path = (file: string) => join(directory.path, file);
   for (const part of ['prisma', 'pets-service', 'package.json']) {
@@ -28,28 +19,30 @@ export async function copyRelease(): Promise<ReleaseCopy> {
   await symlink(join(root, 'node_modules'), path('node_modules'));
   return {
     directory: directory.path,
-    async addMigration(name, sql) {
+    async addMigration(name: string, sql: string) {
       await mkdir(path(`prisma/migrations/${name}`));
       await writeFile(path(`prisma/migrations/${name}/migration.sql`), sql);
     },
-    async edit(file, text, replacement) {
+    /** Replaces text in a source, which has to be there. */
+    async edit(file: string, text: string, replacement: string) {
       const before = await readFile(path(file), 'utf8');
       if (!before.includes(text)) throw new Error(`${file} does not contain ${text}`);
       await writeFile(path(file), before.replaceAll(text, replacement));
     },
+    /** Generates the client of Prisma from the copy's schema. */
     generate() {
       const prisma = path('node_modules/prisma/build/index.js');
       const args = [prisma, 'generate', '--config', 'prisma/prisma.config.ts'];
       const { status, stderr } = spawnSync(process.execPath, args, { cwd: directory.path, encoding: 'utf8' });
       if (status !== 0) throw new Error(`prisma generate failed: ${stderr}`);
     },
-    migrate: (databaseUrl, ...args) =>
+    migrate: (databaseUrl: string, ...args: string[]) =>
       runProgram(
         ['prisma/migrate.ts', ...args],
         { DATABASE_URL: databaseUrl },
         { directory: directory.path },
       ),
-    start: (env) => startPetsService(env, { directory: directory.path }),
+    start: (env: Record<string, string>) => startPetsService(env, { directory: directory.path }),
     [Symbol.asyncDispose]: () => directory[Symbol.asyncDispose](),
   };
 }

@@ -9,14 +9,6 @@ import { temporaryDirectory } from './temporary-directory.ts';
 
 export type ProxyName = 'nginx' | 'haproxy';
 
-/** A real proxy in front of a service, with a single connection to it that all clients share. */
-export interface ReverseProxy extends AsyncDisposable {
-  port: number;
-  url: string;
-  /** Its log: a line with the target of each request that it has seen. */
-  log(): Promise<string>;
-}
-
 export const hasNginx = spawnSync('nginx', ['-v']).error === undefined;
 export const hasHaproxy = spawnSync('haproxy', ['-v']).error === undefined;
 
@@ -70,11 +62,7 @@ backend gateway
  * @param upstreamPort of the service behind it
  * @param options.normalizes whether the service gets paths as the proxy reads them, and not as they were sent
  */
-export async function startReverseProxy(
-  name: ProxyName,
-  upstreamPort: number,
-  { normalizes = false } = {},
-): Promise<ReverseProxy> {
+export async function startReverseProxy(name: ProxyName, upstreamPort: number, { normalizes = false } = {}) {
   const directory = await temporaryDirectory();
   const port = await freePort();
   const config = join(directory.path, `${name}.conf`);
@@ -93,6 +81,7 @@ export async function startReverseProxy(
   return {
     port,
     url: `http://127.0.0.1:${port}`,
+    /** Its log: a line with the target of each request that it has seen. */
     log: async () => (name === 'nginx' ? readFile(join(directory.path, 'access.log'), 'latin1') : output),
     async [Symbol.asyncDispose]() {
       const exited = once(child, 'exit');

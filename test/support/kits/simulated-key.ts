@@ -3,35 +3,20 @@ import { anyRev, createCaller } from '../../../gateway/keys/api-key-cache.ts';
 import type { Limits } from '../../../gateway/limits/limits.ts';
 import { dayMs, dayNumberOf } from '../../../gateway/limits/windows.ts';
 import type { RedisClient } from '../../../gateway/platform/redis/redis-client.ts';
-import { redisKeys, type KeyPlace } from '../../../gateway/platform/redis/redis-keys.ts';
+import { redisKeys } from '../../../gateway/platform/redis/redis-keys.ts';
 import type { QuotaDecision } from '../../../gateway/quota/quota-decision.ts';
 import { consumeQuota, giveBackQuota } from '../../../gateway/quota/redis-quota.ts';
-import { readUsageDays, type DayUsage } from '../../../gateway/quota/usage.ts';
+import { readUsageDays } from '../../../gateway/quota/usage.ts';
 import { scriptClock } from '../stores/scripted-clock.ts';
 import { createOpenBatch } from './quota-batch.ts';
 
-/** An API key of a customer of its own, whose requests the scripts count at times that the test sets. */
-export interface SimulatedKey extends KeyPlace {
-  /** @param time ISO 8601, or Unix milliseconds */
-  at(time: string | number): Promise<void>;
-  /** Sends requests one after another. @returns their outcomes */
-  serve(requests: number): Promise<string[]>;
-  /** Sends one request that these limits hold for. */
-  decide(limits: Limits, cost?: number): Promise<QuotaDecision>;
-  /** Gives back what such a request has cost, which was allowed. */
-  giveBack(decision: QuotaDecision, limits: Limits, cost?: number): Promise<QuotaDecision | undefined>;
-  /** Adds a report of a process. @param daysAgo days before the present one */
-  report(counts: { served?: number; refused?: number; daysAgo?: number }): Promise<void>;
-  /** Sets the day back. @returns the units that it had */
-  resetDay(): Promise<number>;
-  /** Use of the days of a range of dates, both included. */
-  days(from: string, to: string): Promise<DayUsage[]>;
-}
-
 const unlimited = { minute: 1_000_000, day: 1_000_000 };
 
-/** @param dayLimit limit of a day; that of a minute is never reached */
-export async function createSimulatedKey(redis: RedisClient, dayLimit = 1_000_000): Promise<SimulatedKey> {
+/**
+ * An API key of a customer of its own, whose requests the scripts count at times that the test sets.
+ * @param dayLimit limit of a day; that of a minute is never reached
+ */
+export async function createSimulatedKey(redis: RedisClient, dayLimit = 1_000_000) {
   const keyHash = randomBytes(32).toString('hex');
   const customerId = `cus_${keyHash.slice(0, 18)}` as const;
   const setClock = scriptClock(redis);
@@ -54,11 +39,13 @@ export async function createSimulatedKey(redis: RedisClient, dayLimit = 1_000_00
   return {
     customerId,
     keyHash,
-    async at(time) {
+    /** @param time ISO 8601, or Unix milliseconds */
+    async at(time: string | number) {
       nowMs = typeof time === 'number' ? time : Date.parse(time);
       await setClock(nowMs);
     },
-    async serve(requests) {
+    /** Sends requests one after another. @returns their outcomes */
+    async serve(requests: number) {
       const outcomes: string[] = [];
       for (let request = 0; request < requests; request += 1) {
         const limits = { ...unlimited, day: dayLimit };
@@ -67,19 +54,24 @@ export async function createSimulatedKey(redis: RedisClient, dayLimit = 1_000_00
       }
       return outcomes;
     },
-    decide: (limits, cost = 1) => consumeQuota(batch, { caller, limits, cost }),
-    giveBack(decision, limits, cost = 1) {
+    /** Sends one request that these limits hold for. */
+    decide: (limits: Limits, cost = 1) => consumeQuota(batch, { caller, limits, cost }),
+    /** Gives back what such a request has cost, which was allowed. */
+    giveBack(decision: QuotaDecision, limits: Limits, cost = 1) {
       if (decision.outcome !== 'allowed') throw new Error('the request was not allowed');
       return giveBackQuota(redis, { caller, limits, cost, decision, retentionDays: 400 });
     },
+    /** Adds a report of a process. @param daysAgo days before the present one */
     async report({ served = 0, refused = 0, daysAgo = 0 }) {
       reports += 1;
       const mark = redisKeys.dayReport(customerId, 'process');
       const day = dayNumberOf(nowMs) - daysAgo;
       await redis.addUsage(mark, redisKeys.usagePrefix(customerId), reports, day, served, refused, 400);
     },
+    /** Sets the day back. @returns the units that it had */
     resetDay: () => redis.resetDay(redisKeys.usagePrefix(customerId), 400),
-    days: (from, to) =>
+    /** Use of the days of a range of dates, both included. */
+    days: (from: string, to: string) =>
       readUsageDays(redis, customerId, {
         first: Date.parse(from) / dayMs,
         last: Date.parse(to) / dayMs,

@@ -39,12 +39,6 @@ export async function waitForWorkers(
   return [first, ...others];
 }
 
-/** Ids of the workers that have logged requests. */
-export function busyWorkersOf({ output }: Pick<Service, 'output'>): string[] {
-  const lines = output().matchAll(/"worker":(\d+),.*"msg":"request"/g);
-  return [...new Set(Array.from(lines, ([, id = '']) => id))];
-}
-
 /** Whether the process exists and is no zombie; Linux only, see proc(5). */
 export function isRunning(pid: number): boolean {
   try {

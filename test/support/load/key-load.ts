@@ -9,22 +9,11 @@ export interface KeyLoadOutcome {
   status: number;
 }
 
-export interface KeyLoad {
-  /** Results so far. */
-  outcomes: readonly KeyLoadOutcome[];
-  /** Number of requests with this key and status so far. */
-  count(key: string, status: number): number;
-  /** Resolves after this number of further requests. */
-  more(requests: number): Promise<void>;
-  /** Stops, and resolves when no request is in flight. */
-  stop(): Promise<unknown>;
-}
-
 const clients = 6;
 const pauseMs = 15;
 
 /** Starts clients that list pets with each key in turn, at each gateway in turn. */
-export function startKeyLoad(urls: readonly string[], keys: readonly string[]): KeyLoad {
+export function startKeyLoad(urls: readonly string[], keys: readonly string[]) {
   let turn = 0;
   const { outcomes, stop } = startLoad<KeyLoadOutcome>(
     clients,
@@ -41,13 +30,17 @@ export function startKeyLoad(urls: readonly string[], keys: readonly string[]): 
     pauseMs,
   );
   return {
+    /** Results so far. */
     outcomes,
-    count: (key, status) =>
+    /** Number of requests with this key and status so far. */
+    count: (key: string, status: number) =>
       outcomes.filter((outcome) => outcome.key === key && outcome.status === status).length,
-    async more(requests) {
+    /** Resolves after this number of further requests. */
+    async more(requests: number) {
       const target = outcomes.length + requests;
       while (outcomes.length < target) await sleep(pauseMs);
     },
+    /** Stops, and resolves when no request is in flight. */
     stop,
   };
 }

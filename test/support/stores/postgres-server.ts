@@ -9,18 +9,6 @@ import { temporaryDirectory } from '../kits/temporary-directory.ts';
 
 const run = promisify(execFile);
 
-export interface PostgresServer extends AsyncDisposable {
-  /** Creates an empty database and returns its URL. */
-  createDatabase(name: string): Promise<string>;
-  signal(signal: NodeJS.Signals): void;
-  /** Sends SIGSTOP to all processes: connections are accepted, but get no response. */
-  pause(): Promise<void>;
-  resume(): Promise<void>;
-  /** Sends SIGKILL to all processes, like a crash. */
-  kill(): Promise<void>;
-  restart(): Promise<void>;
-}
-
 /** Directory of the newest server programs, which Debian does not put on the PATH. */
 export function findPostgres(): string | undefined {
   try {
@@ -33,8 +21,10 @@ export function findPostgres(): string | undefined {
   }
 }
 
+export type PostgresServer = Awaited<ReturnType<typeof startPostgresServer>>;
+
 /** Starts a PostgreSQL server. It refuses to run as root, so root starts it as the user postgres. */
-export async function startPostgresServer(): Promise<PostgresServer> {
+export async function startPostgresServer() {
   const programs = findPostgres();
   if (programs === undefined) throw new Error('PostgreSQL is not installed');
   const directory = await temporaryDirectory();
@@ -95,17 +85,20 @@ export async function startPostgresServer(): Promise<PostgresServer> {
 
   await launch();
   return {
-    async createDatabase(name) {
+    /** Creates an empty database and returns its URL. */
+    async createDatabase(name: string) {
       await query(`CREATE DATABASE ${name}`);
       return `postgresql://test@127.0.0.1:${port}/${name}`;
     },
-    signal: (signal) => child.kill(signal),
+    signal: (signal: NodeJS.Signals) => child.kill(signal),
+    /** Sends SIGSTOP to all processes: connections are accepted, but get no response. */
     async pause() {
       // Twice, because the first may have missed a process that was being forked.
       await signalAll('SIGSTOP');
       await signalAll('SIGSTOP');
     },
     resume: () => signalAll('SIGCONT'),
+    /** Sends SIGKILL to all processes, like a crash. */
     async kill() {
       const exited = new Promise((resolve) => child.once('exit', resolve));
       await signalAll('SIGKILL');

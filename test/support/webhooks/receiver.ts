@@ -9,15 +9,8 @@ export interface Received {
   body: string;
 }
 
-export interface Receiver extends AsyncDisposable {
-  url: string;
-  received: Received[];
-  /** Those to a path, in the order of their arrival. */
-  at(path: string): Received[];
-}
-
 /** Starts a receiver as a process. */
-export async function startReceiver(): Promise<Receiver> {
+export async function startReceiver() {
   const child = fork(fileURLToPath(new URL('receiver-process.ts', import.meta.url)), { stdio: 'inherit' });
   const received: Received[] = [];
   const port = await new Promise<number>((resolve) => {
@@ -29,7 +22,8 @@ export async function startReceiver(): Promise<Receiver> {
   return {
     url: `http://127.0.0.1:${port}`,
     received,
-    at: (path) => received.filter(({ url }) => url === path),
+    /** Those to a path, in the order of their arrival. */
+    at: (path: string) => received.filter(({ url }) => url === path),
     async [Symbol.asyncDispose]() {
       const exited = new Promise((resolve) => child.once('exit', resolve));
       child.kill('SIGKILL');
