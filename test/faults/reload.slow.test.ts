@@ -41,9 +41,11 @@ describe('SIGHUP to a gateway with two workers', { timeout: 120_000 }, () => {
     // The file is valid, a description is not.
     const description = join(kit.directory, 'orders.yaml');
     const text = await readFile(descriptions.orders, 'utf8');
-    await writeFile(description, text.replace('operationId: listOrders', 'operationId: list orders'));
+    await writeFile(description, text.replace('operationId: listOrders', 'x-quota-cost: 0'));
     await kit.write({ ...kit.onlyPets(), orders: { description, urls: [upstream.url] } });
-    expect(await kit.reload()).toMatch(/orders\.yaml:\d+:\d+: GET \/orders has no operationId/);
+    expect(await kit.reload()).toMatch(
+      /orders\.yaml:\d+:\d+: x-quota-cost of GET \/orders is no whole number/,
+    );
 
     const file = join(kit.directory, 'internal-token', 'private.pem');
     const key = await readFile(file);
