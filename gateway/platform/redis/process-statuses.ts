@@ -113,8 +113,6 @@ export function createAnnouncement(dependencies: AnnouncementDependencies) {
   const key = redisKeys.processStatuses;
   const id = randomUUID();
   let expirySetAtMs = Number.NEGATIVE_INFINITY;
-  /** Settings that Redis was told were set once, so that their defaults are not written again. */
-  let remembered = '';
   let withdrawn = false;
 
   async function expire(): Promise<void> {
@@ -141,15 +139,7 @@ export function createAnnouncement(dependencies: AnnouncementDependencies) {
     async publish(): Promise<void> {
       const status = await readStatus();
       if (withdrawn) return;
-      const settings = enforced();
-      const added = await redis.hset(key, id, JSON.stringify({ ...status, at: now(), enforced: settings }));
-      // Without the status, everything that this process has written may be lost.
-      if (added === 1) remembered = '';
-      const known = Object.keys(settings.known);
-      if (known.join() !== remembered) {
-        await redis.sadd(redisKeys.settings, ...known);
-        remembered = known.join();
-      }
+      await redis.hset(key, id, JSON.stringify({ ...status, at: now(), enforced: enforced() }));
       await expire();
     },
     /** Takes the process off the list, at the end. Never rejects. */
