@@ -85,7 +85,7 @@ function readServiceSettings(path: string, settings: ServiceSettings): LoadedSer
   const parsed = servicesFileSchema.safeParse(file.value);
   if (!parsed.success) throw new YamlFileError(file.describe(parsed.error.issues.flatMap(issuesOf)));
   const { api = {}, services } = parsed.data;
-  const issues = sharedValues(services);
+  const issues = sharedPaths(services);
   const read = (fields: readonly string[], named: string | undefined) => {
     try {
       return named === undefined ? undefined : readFileSync(resolve(dirname(path), named), 'utf8');
@@ -157,20 +157,16 @@ function issuesOf(issue: z.core.$ZodIssue): YamlIssue[] {
   return [{ path, text: `${path.length === 0 ? 'the file' : path.join('.')} ${message}` }];
 }
 
-/** What two services must not share: with one audience, a token of one is valid at the other. */
-function sharedValues(services: ServicesFile['services']): YamlIssue[] {
+/** Paths that two services have. */
+function sharedPaths(services: ServicesFile['services']): YamlIssue[] {
   const owners = new Map<string, string>();
-  return Object.entries(services).flatMap(([service, { audience = service, urls, paths = [] }]) =>
-    [
-      { field: 'audience', value: audience },
-      ...urls.map((value) => ({ field: 'urls', value })),
-      ...paths.map((value) => ({ field: 'paths', value })),
-    ].flatMap(({ field, value }) => {
-      const owner = owners.get(`${field} ${value}`);
-      owners.set(`${field} ${value}`, service);
+  return Object.entries(services).flatMap(([service, { paths = [] }]) =>
+    paths.flatMap((path) => {
+      const owner = owners.get(path);
+      owners.set(path, service);
       if (owner === undefined) return [];
-      const text = `services.${service}.${field} has ${value}, ${owner === service ? 'twice' : `as ${owner} has`}`;
-      return [{ path: ['services', service, field], text }];
+      const text = `services.${service}.paths has ${path}, ${owner === service ? 'twice' : `as ${owner} has`}`;
+      return [{ path: ['services', service, 'paths'], text }];
     }),
   );
 }

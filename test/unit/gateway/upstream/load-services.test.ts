@@ -137,12 +137,6 @@ const refused: Record<string, Record<string, string>> = {
     inServices('urls:', 'timeoutMs: 1.5, urls:'),
   'services.yaml:2:3: services.Orders! is not a valid name: use up to 32 lower-case letters, digits and dashes':
     inServices('orders:', 'Orders!:'),
-  'services.yaml:3:37: services.other.urls has http://127.0.0.1:3003, as orders has': {
-    'services.yaml': services + other.replace('3004', '3003'),
-  },
-  'services.yaml:3:37: services.other.audience has orders, as orders has': {
-    'services.yaml': services + other.replace('urls', 'audience: orders, urls'),
-  },
   'services.yaml:3:12: services.other.paths has /v1, as orders has': {
     'services.yaml': (services + other).replaceAll(/description: \w+\.yaml/g, 'paths: [/v1]'),
   },
