@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import type { ReadingSession } from '../session.ts';
-import { findProblems, problemSchema, severities, type Problem } from './find-problems.ts';
+import { findProblems } from './find-problems.ts';
 import { combineMeasures, combineUpstreams, measuresSchema, upstreamStateSchema } from './fleet-measures.ts';
 import { gatewaySchema, readFleetStatus } from './fleet-status.ts';
+import { problemSchema, severities, type Problem } from './problem.ts';
 import { readRedisStatus, redisServerSchema } from './redis-status.ts';
 
 const time = z.iso.datetime();

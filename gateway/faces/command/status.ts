@@ -1,8 +1,9 @@
 import { Command } from 'commander';
 import { OperationFailure } from '../../control/invalid-operation.ts';
-import { withoutRedis, type Problem, type ProblemLink } from '../../control/status/find-problems.ts';
+import { withoutRedis } from '../../control/status/find-problems.ts';
 import { isWrong, readFleetReport, type FleetReport } from '../../control/status/fleet-report.ts';
 import { gatewayName, type GatewayView } from '../../control/status/fleet-status.ts';
+import type { Problem, ProblemLink } from '../../control/status/problem.ts';
 import { jsonOption, type JsonOption } from './options.ts';
 import { print, printable, printFields, printJson, printTable } from './output.ts';
 import { RedisUnreachable, withRedis } from './redis-session.ts';

@@ -22,7 +22,7 @@ export type { WebhookView as WebhookRow } from '../../../control/webhooks/webhoo
 export type { DayUsage } from '../../../quota/usage.ts';
 export type { MonthUsage } from '../../../control/usage/usage-months.ts';
 export type { LiveState } from '../../../control/status/live-state.ts';
-export type { Problem, ProblemLink } from '../../../control/status/find-problems.ts';
+export type { Problem, ProblemLink } from '../../../control/status/problem.ts';
 
 export type AuditEntry = z.infer<typeof entrySchema>;
 export type Ban = z.infer<typeof banSchema>;

@@ -2,13 +2,10 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import {
-  findProblems,
-  type Facts,
-  type Problem,
-} from '../../../../../gateway/control/status/find-problems.ts';
+import { findProblems, type Facts } from '../../../../../gateway/control/status/find-problems.ts';
 import { summarizeProblems } from '../../../../../gateway/control/status/fleet-report.ts';
 import type { FleetGateway, FleetProcess } from '../../../../../gateway/control/status/fleet-status.ts';
+import type { Problem } from '../../../../../gateway/control/status/problem.ts';
 import type { RedisServerStatus } from '../../../../../gateway/control/status/redis-status.ts';
 
 const nowMs = Date.UTC(2026, 10, 23, 12);
