@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { createVerifyToken, type Caller } from './verify-token.ts';
 
 /*
@@ -18,7 +19,6 @@ const {
   ORDERS_AUDIENCE: audience = 'orders',
   TOKEN_PUBLIC_KEY_FILE: publicKeyFile = '.data/internal-token/public.pem',
 } = process.env;
-const maxBodyBytes = 1024 * 1024;
 /** Time in which the gateway sees that this instance drains. */
 const drainMs = 1000;
 const verifyToken = createVerifyToken(readFileSync(publicKeyFile, 'utf8'), audience);
@@ -32,35 +32,23 @@ async function respond(req: IncomingMessage, res: ServerResponse): Promise<void>
     return sendJson(res, draining ? 503 : 200, { status: draining ? 'draining' : 'ok' });
   const caller = verifyToken(req.headers.authorization);
   if (caller === undefined) return sendError(res, 401, 'unauthorized', 'A token of the gateway is required.');
-  if (pathname === '/v1/orders' && req.method === 'POST') return placeOrder(req, res, caller);
-  if (pathname === '/v1/orders') return listOrders(req, res, caller);
   const orders = ordersOf.get(caller.id) ?? [];
-  if (pathname === '/v1/orders/latest') {
-    const latest = orders.at(-1);
-    if (latest === undefined) return sendNotFound(res);
-    // The gateway makes the path absolute.
-    res.writeHead(303, { Location: `/v1/orders/${latest.id}`, 'Content-Length': 0 }).end();
-    return;
-  }
+  if (pathname === '/v1/orders')
+    return req.method === 'POST' ? placeOrder(req, res, caller) : sendJson(res, 200, orders);
   const order = orders.find(({ id }) => pathname === `/v1/orders/${id}`);
-  return order === undefined ? sendNotFound(res) : sendJson(res, 200, order);
+  if (order === undefined) return sendError(res, 404, 'order_not_found', 'There is no such order.');
+  sendJson(res, 200, order);
 }
 
+/** The gateway lets no body through that is larger than `maxBodyBytes`. */
 async function placeOrder(req: IncomingMessage, res: ServerResponse, caller: Caller): Promise<void> {
-  const petId = petIdOf(await readBody(req));
+  const petId = petIdOf(await text(req));
   if (petId === undefined) return sendError(res, 400, 'invalid_request', 'petId must be an integer from 1.');
   const orders = ordersOf.get(caller.id) ?? [];
   const order: Order = { id: `order:${orders.length + 1}`, petId, status: 'placed' };
   ordersOf.set(caller.id, [...orders, order]);
   res.setHeader('Location', `/v1/orders/${order.id}`);
   sendJson(res, 201, order);
-}
-
-function listOrders(req: IncomingMessage, res: ServerResponse, caller: Caller): void {
-  const orders = ordersOf.get(caller.id) ?? [];
-  if (!/^text\/csv\b/.test(req.headers.accept ?? '')) return sendJson(res, 200, orders);
-  const lines = orders.map(({ id, petId, status }) => `${id},${petId},${status}\r\n`);
-  send(res, 200, 'text/csv; charset=utf-8', `id,petId,status\r\n${lines.join('')}`);
 }
 
 /** @returns undefined if the body is invalid */
@@ -75,34 +63,15 @@ function petIdOf(body: string): number | undefined {
   }
 }
 
-async function readBody(req: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of req) {
-    const buffer = Buffer.from(chunk);
-    bytes += buffer.length;
-    // The gateway lets no larger one through.
-    if (bytes > maxBodyBytes) break;
-    chunks.push(buffer);
-  }
-  return Buffer.concat(chunks).toString();
-}
-
-function sendNotFound(res: ServerResponse): void {
-  sendError(res, 404, 'order_not_found', 'There is no such order.');
-}
-
 /** An error has the body that all of the API have. */
 function sendError(res: ServerResponse, status: number, code: string, message: string): void {
   sendJson(res, status, { code, message, status });
 }
 
-function sendJson(res: ServerResponse, status: number, body: unknown): void {
-  send(res, status, 'application/json; charset=utf-8', JSON.stringify(body));
-}
-
-function send(res: ServerResponse, status: number, type: string, body: string): void {
-  res.writeHead(status, { 'Content-Type': type, 'Content-Length': Buffer.byteLength(body) }).end(body);
+function sendJson(res: ServerResponse, status: number, value: unknown): void {
+  const body = JSON.stringify(value);
+  const headers = { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) };
+  res.writeHead(status, headers).end(body);
 }
 
 const server = createServer((req, res) => {

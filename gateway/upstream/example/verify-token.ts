@@ -3,9 +3,9 @@ import jwt from 'jsonwebtoken';
 
 /** In whose name a request is made. */
 export interface Caller {
-  /** Id of the API key. */
+  /** Id of the customer. */
   id: string;
-  /** Plan of the API key; undefined for a person or a script with a token of `ops tokens issue`. */
+  /** Plan of the customer; undefined for a person or a script with a token of `ops tokens issue`. */
   plan: string | undefined;
 }
 
