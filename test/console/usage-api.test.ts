@@ -149,11 +149,12 @@ describe('the API of the use by month', () => {
     fetch(`${started.origin}/api/usage/export?${query}`, { headers: { Cookie: cookie } });
 
   test('exports a month as CSV: the rows of its keys and days, and no others', async () => {
-    const response = await download(`month=${monthAgo(1)}`);
+    const lastDay = new Date(Date.parse(`${monthAgo(0)}-01`) - 86_400_000).toISOString().slice(0, 10);
+    const response = await download(`from=${monthAgo(1)}-01&to=${lastDay}`);
     expect(response.status).toBe(200);
     expect(response.headers.get('content-type')).toBe('text/csv; charset=utf-8');
     expect(response.headers.get('content-disposition')).toBe(
-      `attachment; filename="usage-${monthAgo(1)}.csv"`,
+      `attachment; filename="usage-${monthAgo(1)}-01.csv"`,
     );
     expect(response.headers.get('cache-control')).toBe('no-store');
     const rows = ids
@@ -170,17 +171,20 @@ describe('the API of the use by month', () => {
         '',
       ].join('\n'),
     );
-    const unused = await download('month=2001-02');
+    const unused = await download('from=2001-02-01&to=2001-02-28');
     expect(await unused.text()).toBe('id,name,date,plan,served,refused,units\n');
   });
 
-  test.each(['', 'month=2026-13', 'month=2026-1', 'month=2026-11&day=1'])(
-    'refuses ?%s with what would be right',
-    async (query) => {
-      const { status, body } = await viewer.send('GET', `/api/usage/export?${query}`);
-      expect({ status, body }).toMatchObject({ status: 400, body: { code: 'bad_request' } });
-    },
-  );
+  test.each([
+    '',
+    'from=2026-13-01',
+    'from=2026-11',
+    'from=2026-11-02&to=2026-11-01',
+    'from=2026-11-01&day=1',
+  ])('refuses ?%s with what would be right', async (query) => {
+    const { status, body } = await viewer.send('GET', `/api/usage/export?${query}`);
+    expect({ status, body }).toMatchObject({ status: 400, body: { code: 'bad_request' } });
+  });
 
   test('the totals expire with the use of their month', async () => {
     const { redis } = started.kit;

@@ -52,7 +52,7 @@ describe('the page Usage', { tags: ['chromium'], timeout: 120_000 }, () => {
     const download = page.waitForEvent('download');
     await row.getByRole('link', { name: `Download CSV of ${monthName}` }).click();
     const file = await download;
-    expect(file.suggestedFilename()).toBe(`usage-${month}.csv`);
+    expect(file.suggestedFilename()).toBe(`usage-${month}-01.csv`);
     expect(await readFile(await file.path(), 'utf8')).toBe(
       `id,name,date,plan,served,refused,units\n${customerId},Acme,${month}-07,pro,3321,21,4321\n`,
     );

@@ -80,7 +80,7 @@ export async function* readMonthByCustomer(
 }
 
 /** @returns the first and the last day of a month as YYYY-MM */
-export function daysOfMonth(month: string): Days {
+function daysOfMonth(month: string): Days {
   const [year = 0, number = 0] = month.split('-').map(Number);
   return { from: dayNumberOf(Date.UTC(year, number - 1, 1)), to: dayNumberOf(Date.UTC(year, number, 1)) - 1 };
 }

@@ -11,7 +11,6 @@ import { countInput, listOf } from '../list-schemas.ts';
 import { list } from '../operation.ts';
 import {
   customerMonthSchema,
-  daysOfMonth,
   lastMonths,
   monthPattern,
   monthUsageSchema,
@@ -47,16 +46,6 @@ export const usageOperations = [
     run: (session) => readUsageMonths(session, lastMonths(session.now(), shownMonths)),
   }),
   list({
-    operationId: 'exportUsage',
-    http: 'GET /usage/export',
-    summary: 'Use of all customers on each day of a month as CSV, as `ops usage export` prints it',
-    input: monthInput,
-    responds: 'A row for each customer and day with use',
-    result: listOf(usageRowSchema),
-    streams: { fields: usageCsvColumns, fileName: ({ month }) => `usage-${month}.csv` },
-    run: (session, { input: { month } }) => exportUsage(session, daysOfMonth(month)),
-  }),
-  list({
     operationId: 'listCustomerUsage',
     http: 'GET /usage/customers',
     summary: 'Use of each customer in a month, in one response',
@@ -68,9 +57,9 @@ export const usageOperations = [
     streams: 'json',
     run: (session, { input: { month } }) => readMonthByCustomer(session, month),
   }),
-  // Of the command, which prints any days.
   list({
-    operationId: 'exportDays',
+    operationId: 'exportUsage',
+    http: 'GET /usage/export',
     command: {
       usage: 'usage export',
       examples: ['usage export --from 2026-11-01 --to 2026-11-30 > use.csv'],
@@ -79,7 +68,7 @@ export const usageOperations = [
       csv: usageCsvColumns,
       format: 'csv',
     },
-    summary: 'Use of all customers by day, as CSV by default: a row for each customer and day with use',
+    summary: 'Use of all customers by day as CSV: a row for each customer and day with use',
     input: z
       .strictObject({
         from: dateInput.describe('first UTC date'),
@@ -88,6 +77,7 @@ export const usageOperations = [
       .refine(({ from, to }) => to === undefined || from <= to, { path: ['from'], error: 'is after to' }),
     responds: 'The days',
     result: listOf(usageRowSchema),
+    streams: { fields: usageCsvColumns, fileName: ({ from }) => `usage-${from}.csv` },
     run: (session, { input: { from, to } }) =>
       exportUsage(session, {
         from: dayNumberOf(Date.parse(from)),

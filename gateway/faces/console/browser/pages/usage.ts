@@ -49,7 +49,7 @@ function months(items: MonthUsage[]) {
         ({ month }) =>
           html`<a
             download
-            href=${url`/api/usage/export?month=${month}`}
+            href=${url`/api/usage/export?from=${month}-01&to=${lastDayOf(month)}`}
             aria-label=${`Download CSV of ${formatMonth(month)}`}
             >Download CSV</a
           >`,
@@ -58,6 +58,11 @@ function months(items: MonthUsage[]) {
     ])}
     ${chosen === undefined ? nothing : tablesOf(chosen)}`;
 }
+
+const lastDayOf = (month: string) => {
+  const [year = 0, number = 0] = month.split('-').map(Number);
+  return new Date(Date.UTC(year, number, 0)).toISOString().slice(0, 10);
+};
 
 type Counted = Pick<MonthUsage, 'served' | 'refused'> & { units?: number | undefined };
 
