@@ -99,14 +99,6 @@ describe('the API of customers', () => {
     expect(second).toMatchObject({ items: [{ name: 'Page one' }], next: null });
     expect((await read('search=ONE%40x')).items).toHaveLength(1);
     expect((await read('search=page&plan=pro')).items).toEqual([]);
-    const limited = await call<CustomerView>(
-      'POST',
-      '/api/customers',
-      { name: 'Page four', plan: 'free', hour: 9 },
-      201,
-    );
-    expect((await read('search=page&ownLimits=true')).items).toMatchObject([{ id: limited.id, hour: 9 }]);
-    expect((await read('search=page&ownLimits=false')).items).toHaveLength(3);
     expect((await read('')).total).toBe(await started.kit.redis.zcard(redisKeys.customers));
     expect(await operator.send('GET', '/api/customers?after=x')).toMatchObject({ status: 422 });
   });

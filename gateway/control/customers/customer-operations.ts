@@ -75,7 +75,6 @@ export const customerOperations = [
           flags: '--name <text>',
           says: `customers with the text in their ${searchedWords(customerFields)} or id`,
         },
-        ownLimits: { flags: '--with-own-limits', says: 'customers with a limit of their own' },
         after: false,
         limit: false,
       },

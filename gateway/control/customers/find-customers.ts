@@ -1,13 +1,12 @@
 import { z } from 'zod';
 import type { CustomerRecord } from '../../keys/records.ts';
-import { limitsIn } from '../../limits/limits.ts';
 import { customerFields, searchedNames, searchedWords } from '../../limits/record-fields.ts';
-import { forAll, hasWindow } from '../../limits/windows.ts';
+import { forAll } from '../../limits/windows.ts';
 import { redisKeys, type CustomerId } from '../../platform/redis/redis-keys.ts';
 import { keyRowSchema, readKeyRow, type KeyRow } from '../keys/key-view.ts';
 import { assertSearchable } from '../keys/pasted-key.ts';
 import { readStoredKeys } from '../keys/stored-keys.ts';
-import { flagInput, pageOf, searchInput, textMatcher } from '../list-schemas.ts';
+import { pageOf, searchInput, textMatcher } from '../list-schemas.ts';
 import { fieldViews, viewOf } from '../records.ts';
 import type { Search } from '../scored-pages.ts';
 import type { Session } from '../session.ts';
@@ -50,7 +49,6 @@ export const customerConditions = z.strictObject({
     `Customers with the text in their ${searchedWords(customerFields)} or id. An API key is refused.`,
   ),
   plan: z.string().optional().describe('Customers on a plan'),
-  ownLimits: flagInput.optional().describe('Customers with a limit of their own'),
 });
 
 type CustomerConditions = z.output<typeof customerConditions>;
@@ -62,7 +60,7 @@ export const customerPageSchema = pageOf(customerViewSchema).extend({
 /** A search of the customers that match. @throws InvalidOperation for an API key */
 export function searchCustomers(
   session: Session,
-  { search = '', plan, ownLimits }: CustomerConditions,
+  { search = '', plan }: CustomerConditions,
 ): Search<CustomerView> {
   assertSearchable(search);
   const matches = textMatcher(search);
@@ -72,7 +70,6 @@ export function searchCustomers(
     if (
       record === undefined ||
       (plan !== undefined && record.plan !== plan) ||
-      (ownLimits !== undefined && hasWindow(limitsIn(record)) !== ownLimits) ||
       !searched.some((name) => matches(record[name] ?? ''))
     )
       return undefined;
