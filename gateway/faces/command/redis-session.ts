@@ -14,8 +14,8 @@ import { describeRedis, parseRedisUrl } from '../../platform/config/redis-url.ts
 import { readEmbeddedRedisUrl } from '../../platform/redis/embedded/embedded-redis.ts';
 import { createRedis, onConnectionFailure, type RedisClient } from '../../platform/redis/redis-client.ts';
 import { redisKeys } from '../../platform/redis/redis-keys.ts';
-import { appendOnlyOff, findRiskySettings } from '../../platform/redis/redis-memory.ts';
-import { failOnClosedPipe, printError, printWarning } from './output.ts';
+import { appendOnlyOff } from '../../platform/redis/redis-memory.ts';
+import { failOnClosedPipe, printWarning } from './output.ts';
 
 const connectTimeoutMs = 3000;
 
@@ -78,7 +78,7 @@ async function adoptKeyPrefix(redis: RedisClient): Promise<void> {
 export async function withChanges<T>(who: string, use: (session: ChangingSession) => Promise<T>): Promise<T> {
   return withRedis(async ({ redis, now }, isPrivate) => {
     // Of its private Redis, the gateway itself says at its start what may be lost.
-    const knownRisks = isPrivate ? new Set([appendOnlyOff]) : await warnOfRiskySettings(redis);
+    const knownRisks = new Set(isPrivate ? [appendOnlyOff] : []);
     const { result, unconfirmed } = await changeRedis(
       { redis, now, who, reason: changeReason, knownRisks, warn: printWarning },
       (session) => {
@@ -96,16 +96,6 @@ export async function withChanges<T>(who: string, use: (session: ChangingSession
 
 /** Exit code of a change that was made, but that a restart or a failover of Redis may undo. */
 const unconfirmedExitCode = 3;
-
-/**
- * Warns if Redis may lose the change later, on standard error only: it concerns Redis and not this change.
- * @returns the warnings; empty also if the Redis user may not run INFO
- */
-async function warnOfRiskySettings(redis: RedisClient): Promise<Set<string>> {
-  const risks = await findRiskySettings(redis).catch((): string[] => []);
-  for (const risk of risks) printError(`warning: Redis: ${risk}`);
-  return new Set(risks);
-}
 
 /** Gateways may be served by it all the same, or go on without it. */
 export class RedisUnreachable extends OperationFailure {}
