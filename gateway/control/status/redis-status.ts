@@ -10,11 +10,9 @@ export const redisServerSchema = z
     address: z.string().describe('Host and port'),
     version: z.string().nullable(),
     role: z.string().nullable(),
-    uptimeSeconds: countOrNull,
     memory: z.object({ usedBytes: z.int(), limitBytes: z.int() }).nullable(),
     appendOnly: z.boolean().nullable().describe('Whether changes are kept in an append-only file'),
     evictedKeys: countOrNull,
-    connectedClients: countOrNull,
     connectedReplicas: countOrNull,
   })
   .meta({ id: 'RedisServer', description: 'What the server does not tell is null.' });
@@ -33,11 +31,9 @@ export function readRedisStatus(redis: RedisClient): Promise<RedisServerStatus[]
         address: `${server.options.host}:${server.options.port}`,
         version: infoField(info, 'redis_version') ?? null,
         role: infoField(info, 'role') ?? null,
-        uptimeSeconds: number('uptime_in_seconds'),
         memory: parseMemory(info) ?? null,
         appendOnly: appendOnly === undefined ? null : appendOnly === '1',
         evictedKeys: number('evicted_keys'),
-        connectedClients: number('connected_clients'),
         connectedReplicas: number('connected_slaves'),
       };
     }),

@@ -19,7 +19,10 @@ export abstract class DetailPage<Detail extends { name: string }> extends Polled
     const name = content?.name || this.item;
     const kind = capitalized(noun);
     if (this.isConnected) document.title = document.title.replace(/^.*? – /, `${kind} ${name} – `);
-    return html`<p class="back"><a href=${url`/console/${noun}s`}>All ${noun}s</a></p>
+    return html`<p class="row">
+        <a href=${url`/console/${noun}s`}>All ${noun}s</a>
+        <a href=${url`/console/audit?target=${this.item}`}>Changes in the audit log</a>
+      </p>
       <div class="head row spread">
         <div class="head row">
           <h1><span class="quiet">${kind}</span> ${name}</h1>
@@ -31,7 +34,6 @@ export abstract class DetailPage<Detail extends { name: string }> extends Polled
   }
 
   view(detail: Detail) {
-    return html`${this.body(detail)}
-      <p><a href=${url`/console/audit?target=${this.item}`}>Changes, in the audit log</a></p>`;
+    return this.body(detail);
   }
 }

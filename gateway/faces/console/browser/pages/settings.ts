@@ -38,7 +38,7 @@ class PageSettings extends PolledElement<LiveState> {
         ...Object.entries(errors).map(([code, count]) => [code, formatNumber(count)] as const),
       ])}
       <h2>Redis</h2>
-      ${redisFacts(state)}`;
+      ${redisTable(state)}`;
   }
 }
 
@@ -88,25 +88,25 @@ const upstreamTable = ({ upstreams }: LiveState) =>
     ],
   ]);
 
-function redisFacts({ redis }: LiveState) {
-  return redis.map((server) =>
-    factList([
-      ['Server', told(server.address)],
-      ['Version', told(server.version)],
-      ['Role', told(server.role)],
-      ['Up for', told(server.uptimeSeconds, formatDuration)],
-      ['Memory', told(server.memory, memoryText)],
-      ['Append-only file', told(server.appendOnly, (on) => (on ? 'on' : 'off'))],
-      ['Evicted keys', told(server.evictedKeys, formatNumber)],
-      ['Replicas', told(server.connectedReplicas, formatNumber)],
-      ['Clients', told(server.connectedClients, formatNumber)],
-    ]),
-  );
-}
-
-const memoryText = ({ usedBytes, limitBytes }: { usedBytes: number; limitBytes: number }) =>
-  `${formatMegabytes(usedBytes)} of ${formatMegabytes(limitBytes)}`;
-
-/** @param value null if Redis does not tell */
-const told = <T>(value: T | null, format: (value: T) => string = String) =>
-  value === null ? html`<span class="quiet">not told</span>` : format(value);
+/** A dash is what the server does not tell. */
+const redisTable = ({ redis }: LiveState) =>
+  listTable('Redis', redis, [
+    ['Server', ({ address }) => address],
+    ['Version', ({ version }) => version ?? '–', 'minor'],
+    ['Role', ({ role }) => role ?? '–'],
+    [
+      'Memory',
+      ({ memory }) =>
+        memory === null
+          ? '–'
+          : `${formatMegabytes(memory.usedBytes)} of ${formatMegabytes(memory.limitBytes)}`,
+      'labelled',
+    ],
+    [
+      'Append-only file',
+      ({ appendOnly }) => (appendOnly === null ? '–' : appendOnly ? 'on' : 'off'),
+      'labelled',
+    ],
+    count('Evicted keys', ({ evictedKeys }) => evictedKeys),
+    count('Replicas', ({ connectedReplicas }) => connectedReplicas),
+  ]);

@@ -56,11 +56,9 @@ const redisServer = (changes: Partial<RedisServerStatus> = {}): RedisServerStatu
   address: 'redis:6379',
   version: '7.0.15',
   role: 'master',
-  uptimeSeconds: 100,
   memory: { usedBytes: 10, limitBytes: 100 },
   appendOnly: true,
   evictedKeys: 0,
-  connectedClients: 1,
   connectedReplicas: 0,
   ...changes,
 });
