@@ -92,7 +92,7 @@ describe('the customers in the console', { tags: ['chromium'] }, () => {
     await page.goBack();
     await expect.poll(() => names(page)).toEqual(['Zebra Farm', 'Zebra Zoo']);
     await page.goto(`${kit.origin}/console/customers?search=zebra`);
-    await page.getByLabel('Own limits').selectOption('With own limits');
+    await page.getByLabel('Plan').selectOption('pro');
     await expect.poll(() => names(page)).toEqual(['Zebra Farm']);
     await page.goto(`${kit.origin}${list}?search=zebra`);
     await search(page, 'nobody of this name');
