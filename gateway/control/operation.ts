@@ -68,7 +68,6 @@ export interface OptionForm {
   from?: 'time' | 'time ago' | 'duration';
   /** In place of an option that is not given. */
   default?: string;
-  isRequired?: true;
 }
 
 /** How the command calls an operation, as far as that does not follow from the rest. */

@@ -193,8 +193,7 @@ describe('the API of keys', () => {
   test.each([
     [{ seconds: 60 }, 400],
     [{ seconds: 60, reason: '42' }, 400],
-    [{ seconds: 60, until: '2099-01-01', reason: 'both' }, 400],
-    [{ until: '2020-01-01', reason: 'past' }, 422],
+    [{ reason: 'no length' }, 400],
     [{ seconds: 1e9, reason: 'too long' }, 400],
   ])('an invalid ban changes nothing: %j', async (ban, status) => {
     const key = await started.kit.issue();

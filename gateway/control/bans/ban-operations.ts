@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { banLengths } from '../../limits/lengths.ts';
-import { InvalidOperation } from '../invalid-operation.ts';
 import { banInput } from '../keys/key-input.ts';
 import { keyShown } from '../keys/key-operations.ts';
 import { countInput, nextInput, pageOf } from '../list-schemas.ts';
@@ -67,20 +66,14 @@ export const banOperations = [
           flags: '--for <duration>',
           says: 'length, such as 15m, 12h or 30d',
           from: 'duration',
-          isRequired: true,
         },
-        until: false,
         reason: { says: 'reason; the client reads it in its responses' },
       },
     },
     summary: 'Ban a key from its next request on, in place of any other ban',
     input: banInput,
     ...keyShown,
-    run(session, { target, input: { seconds = 0, until, reason } }) {
-      const durationMs = until === undefined ? seconds * 1000 : until.getTime() - session.now();
-      if (durationMs < 1) throw new InvalidOperation('the end of the ban is in the past');
-      return addBan(session, target, durationMs, reason);
-    },
+    run: (session, { target, input: { seconds, reason } }) => addBan(session, target, seconds * 1000, reason),
   }),
   changeAndShow({
     operationId: 'liftBan',

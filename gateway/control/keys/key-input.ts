@@ -158,14 +158,7 @@ export const graceInput = z.strictObject({
     .describe('0 ends the old key now'),
 });
 
-/** A ban, by its length or by its end. */
-export const banInput = z
-  .strictObject({
-    seconds: z.int(secondsRange(1)).min(1, secondsRange(1)).max(maxSeconds, secondsRange(1)).optional(),
-    until: timeInput.optional(),
-    reason: reasonInput,
-  })
-  .refine(({ seconds, until }) => (seconds === undefined) !== (until === undefined), {
-    message: 'give either seconds or until',
-  })
-  .describe('Either seconds or until');
+export const banInput = z.strictObject({
+  seconds: z.int(secondsRange(1)).min(1, secondsRange(1)).max(maxSeconds, secondsRange(1)),
+  reason: reasonInput,
+});

@@ -225,9 +225,7 @@ function decide(name: string, limits: LimitChange, stored: StoredSettings) {
   if (lacking !== undefined) {
     if (windowNames.every((window) => after[window] === null))
       throw new InvalidOperation(`${name} needs a limit: give ${anyLimit}`);
-    if (limits[lacking] === null)
-      throw new InvalidOperation(`${name} needs a ${lacking} limit: it is a plan of the specification`);
-    throw new InvalidOperation(`${name} has no valid ${lacking} limit in Redis: add --${lacking} N`);
+    throw new InvalidOperation(`${name} needs a ${lacking} limit: it is a plan of the specification`);
   }
   const issue = shadowIssue(after);
   if (issue !== undefined) throw new InvalidOperation(`${name} ${issue}`);

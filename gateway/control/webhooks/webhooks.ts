@@ -7,7 +7,7 @@ import { InvalidOperation, UnknownId } from '../invalid-operation.ts';
 import { changeHash } from '../overtaken-change.ts';
 import type { Session } from '../session.ts';
 import { publishTest } from './event-queue.ts';
-import { eventTypeNames, isEventType, type EventType } from './event-types.ts';
+import { eventTypeNames, type EventType } from './event-types.ts';
 import { hostIssue, parseWebhookUrl } from './webhook-address.ts';
 import { parseWebhooks, type Webhook } from './webhook-record.ts';
 import { clearFailures, readDeliveries, readWebhookStatus, type Delivery } from './webhook-status.ts';
@@ -80,7 +80,7 @@ export async function listWebhooks(session: Pick<Session, 'redis'>): Promise<Web
 
 /**
  * @param networks that webhooks may lead to although they are not public
- * @throws InvalidOperation for an address that may not be used, an unknown type or customer, or too many webhooks
+ * @throws InvalidOperation for an address that may not be used, an unknown customer, or too many webhooks
  */
 export async function addWebhook(
   session: Session,
@@ -88,7 +88,6 @@ export async function addWebhook(
   networks: readonly string[],
 ): Promise<WebhookWithSecret> {
   const { redis, now } = session;
-  assertTypes(types);
   if (customerId !== null) await showCustomer(redis, customerId);
   const webhook: Webhook = {
     id: `wh_${randomBytes(8).toString('hex')}`,
@@ -116,7 +115,6 @@ export async function changeWebhook(
   { url, types, description, enabled }: WebhookChange,
   networks: readonly string[],
 ): Promise<WebhookView> {
-  assertTypes(types);
   const checked = url === undefined ? undefined : await checkedUrl(url, networks);
   const after = await write(session, id, 'webhooks.set', (before) => {
     const known = found(before, id);
@@ -180,18 +178,6 @@ async function checkedUrl(text: string, networks: readonly string[]): Promise<st
   if ('issue' in parsed || issue !== undefined)
     throw new InvalidOperation(`the address of the webhook ${issue}`);
   return parsed.url;
-}
-
-/** @throws InvalidOperation */
-function assertTypes(types: readonly string[] | null | undefined): void {
-  if (types?.length === 0)
-    throw new InvalidOperation('the list of types is empty: leave it out for all of them');
-  const unknown = types?.find((type) => !isEventType(type));
-  if (unknown !== undefined) {
-    throw new InvalidOperation(
-      `there is no type of event ${JSON.stringify(unknown)}: it is one of ${eventTypeNames.join(', ')}`,
-    );
-  }
 }
 
 async function viewOf({ redis }: Pick<Session, 'redis'>, webhook: Webhook): Promise<WebhookView> {

@@ -193,7 +193,7 @@ function fieldOptions(field: string, schema: z.ZodType, form: OptionForm | false
   const parse = parserOf(schema, type, form);
   const option = new Option(flags, says).argParser(parse);
   if (form.default !== undefined) option.default(parse(form.default), form.default);
-  return [{ field, option: option.makeOptionMandatory(form.isRequired ?? !mayLack(schema)) }];
+  return [{ field, option: option.makeOptionMandatory(!mayLack(schema)) }];
 }
 
 /** Words of a field. One that may be absent has those of its content. */

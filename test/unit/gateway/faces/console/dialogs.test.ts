@@ -61,7 +61,7 @@ const fieldsOf = (wanted: string) =>
 
 test('what a field takes, and whether it is required, follows from the input', () => {
   expect(fieldsOf('banKey')).toEqual({
-    seconds: { type: 'number', required: false, nullable: false, min: 1, max: 31_536_000 },
+    seconds: { type: 'number', required: true, nullable: false, min: 1, max: 31_536_000 },
     reason: { type: 'text', required: true, nullable: false, maxlength: 100 },
   });
   const [name, expiresAt, scopes] = [
