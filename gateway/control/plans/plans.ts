@@ -141,7 +141,7 @@ async function readPlan(
  * Returns what `setPlan` would change, and changes nothing.
  * @param create makes the plan if it does not exist
  * @throws InvalidOperation for an invalid name, what is no plan with limits of its own, and a plan that would lack a limit;
- * UnknownId for one that does not exist, with the name of the nearest one that does
+ * UnknownId for one that does not exist
  */
 export async function previewPlan(
   session: ReadingSession,
