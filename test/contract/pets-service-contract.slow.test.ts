@@ -1,33 +1,29 @@
 import { PGlite } from '@electric-sql/pglite';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { PrismaPGlite } from 'pglite-prisma-adapter';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { errorCodes } from '../../pets-service/errors.ts';
 import { migrate } from '../../prisma/migrate.ts';
 import { postJson, send } from '../support/http/http.ts';
-import { servePets, serviceToken, type PetsInstance } from '../support/kits/pets-kit.ts';
+import { servePets, serviceToken } from '../support/kits/pets-kit.ts';
 import { shared } from '../support/kits/shared.ts';
 import { createContract, knownErrorCodes, type OpenApiDocument } from './openapi-contract.ts';
 
 describe('the description of the pets service', () => {
-  const stack = new AsyncDisposableStack();
   const token = serviceToken('contract');
-  let pets: PetsInstance;
-  let removed: PetsInstance;
   let document: OpenApiDocument;
   let contract: ReturnType<typeof createContract>;
 
   const database = shared(() => PGlite.create());
-  beforeAll(async () => {
+  const pets = shared(async () => {
     await migrate(new PrismaPGlite(database));
-    pets = stack.use(await servePets(new PrismaPGlite(database)));
-    removed = stack.use(await servePets(new PrismaPGlite(database), { now: () => Date.UTC(2030, 11, 5) }));
-    const { json } = await send(`${pets.url}/openapi.json`);
-    document = json as OpenApiDocument;
+    return servePets(new PrismaPGlite(database));
+  });
+  const removed = shared(() => servePets(new PrismaPGlite(database), { now: () => Date.UTC(2030, 11, 5) }));
+  beforeAll(async () => {
+    document = (await send(`${pets.url}/openapi.json`)).json as OpenApiDocument;
     contract = createContract(document);
   });
-
-  afterAll(() => stack.disposeAsync());
 
   const get = async (operation: string, path: string) =>
     contract.check(operation, await send(pets.url + path, { key: token }));

@@ -1,11 +1,13 @@
 import type { SqlQuery } from '@prisma/driver-adapter-utils';
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { openDatabase } from '../../pets-service/database/database.ts';
 import { formatCursor } from '../../pets-service/pets/pet.ts';
 import { migrate } from '../../prisma/migrate.ts';
 import { send } from '../support/http/http.ts';
 import { servePets, serviceToken } from '../support/kits/pets-kit.ts';
+import { shared } from '../support/kits/shared.ts';
+import { together } from '../support/kits/together.ts';
 import { recordQueries } from '../support/stores/recorded-queries.ts';
 import { createDatabase } from '../support/stores/stores.ts';
 
@@ -25,35 +27,34 @@ const pets = 100_000;
 describe('among 100,000 pets', { tags: ['postgresql'] }, () => {
   const token = serviceToken('tests');
   const queries: SqlQuery[] = [];
-  let client: pg.Client;
-  let base: string;
-  let stack: AsyncDisposableStack;
-
-  beforeAll(async () => {
-    await using starting = new AsyncDisposableStack();
-    const url = await createDatabase();
-    const { reads: adapter } = await openDatabase({ DATABASE_URL: url, DATABASE_POOL_SIZE: 2, DATA_DIR: '' });
-    await migrate(adapter);
-    client = new pg.Client(url);
-    await client.connect();
-    starting.defer(() => client.end());
-    // Pending pets are the newest and sold ones are rare: a scan by id would pass many others before it finds them.
-    await client.query(`
+  const kit = shared(() =>
+    together(async (stack) => {
+      const databaseUrl = await createDatabase();
+      const { reads: adapter } = await openDatabase({
+        DATABASE_URL: databaseUrl,
+        DATABASE_POOL_SIZE: 2,
+        DATA_DIR: '',
+      });
+      await migrate(adapter);
+      const client = new pg.Client(databaseUrl);
+      await client.connect();
+      stack.defer(() => client.end());
+      // Pending pets are the newest and sold ones are rare: a scan by id would pass many others before it finds them.
+      await client.query(`
       INSERT INTO pets (name, category_id, status)
       SELECT 'Pet ' || n, n % 100,
         (CASE WHEN n > ${pets * 0.9} THEN 'pending' WHEN n % 1000 = 0 THEN 'sold' ELSE 'available' END)::"PetStatus"
       FROM generate_series(1, ${pets}) AS n`);
-    await client.query('VACUUM ANALYZE pets');
-    ({ url: base } = starting.use(await servePets(recordQueries(adapter, queries))));
-    stack = starting.move();
-  });
-
-  afterAll(() => stack?.disposeAsync());
+      await client.query('VACUUM ANALYZE pets');
+      const { url } = stack.use(await servePets(recordQueries(adapter, queries)));
+      return { client, url };
+    }),
+  );
 
   /** Query that a listing sends to the database. */
   async function queryOf(parameters: string): Promise<SqlQuery> {
     queries.length = 0;
-    const { status, json } = await send(`${base}/v1/pets?limit=20${parameters}`, { key: token });
+    const { status, json } = await send(`${kit.url}/v1/pets?limit=20${parameters}`, { key: token });
     expect(status).toBe(200);
     expect(json).toHaveLength(20);
     const [query, ...others] = queries;
@@ -63,7 +64,7 @@ describe('among 100,000 pets', { tags: ['postgresql'] }, () => {
 
   /** Steps of PostgreSQL's plan for a query, each before its inputs. */
   async function planOf({ sql, args }: SqlQuery): Promise<string[]> {
-    const { rows } = await client.query<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(
+    const { rows } = await kit.client.query<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(
       `EXPLAIN (FORMAT JSON) ${sql}`,
       args,
     );
@@ -90,18 +91,18 @@ describe('among 100,000 pets', { tags: ['postgresql'] }, () => {
     const [, parameters, index] = page;
     const query = await queryOf(parameters);
     expect(await planOf(query)).toEqual(['Limit', `Index Scan: ${index}`]);
-    await client.query('BEGIN');
-    await client.query(
+    await kit.client.query('BEGIN');
+    await kit.client.query(
       index === 'pets_pkey' ? 'ALTER TABLE pets DROP CONSTRAINT pets_pkey' : `DROP INDEX ${index}`,
     );
     const without = await planOf(query);
-    await client.query('ROLLBACK');
+    await kit.client.query('ROLLBACK');
     expect(without.join()).toMatch(/Sort|Seq Scan|pets_pkey: .*status/);
   });
 
   test('one pet is read from the primary key', async () => {
     queries.length = 0;
-    expect((await send(`${base}/v1/pets/4711`, { key: token })).status).toBe(200);
+    expect((await send(`${kit.url}/v1/pets/4711`, { key: token })).status).toBe(200);
     expect(queries).toHaveLength(1);
     for (const query of queries) expect(await planOf(query)).toEqual(['Limit', 'Index Scan: pets_pkey']);
   });

@@ -1,9 +1,11 @@
 import { join } from 'node:path';
 import pg from 'pg';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { send } from '../support/http/http.ts';
-import { copyRelease, type ReleaseCopy } from '../support/kits/release-copy.ts';
+import { copyRelease } from '../support/kits/release-copy.ts';
 import { runProgram } from '../support/kits/service.ts';
+import { fresh } from '../support/kits/shared.ts';
+import { together } from '../support/kits/together.ts';
 import { createDatabase } from '../support/stores/stores.ts';
 
 /** The name that is the latest of all. */
@@ -11,32 +13,31 @@ const name = '20991231000000_add_note';
 const addNote = 'ALTER TABLE "pets" ADD COLUMN "note" TEXT NOT NULL DEFAULT \'a;b\';\n';
 
 describe('migrations', { tags: ['postgresql'], timeout: 120_000 }, () => {
-  let stack: AsyncDisposableStack;
-  let release: ReleaseCopy;
-  let url: string;
-  let client: pg.Client;
+  const kit = fresh(() =>
+    together(async (stack) => {
+      const release = stack.use(await copyRelease());
+      const url = await createDatabase();
+      const client = new pg.Client(url);
+      await client.connect();
+      stack.defer(() => client.end());
+      return { release, url, client };
+    }),
+  );
 
-  beforeEach(async () => {
-    await using starting = new AsyncDisposableStack();
-    release = starting.use(await copyRelease());
-    url = await createDatabase();
-    client = new pg.Client(url);
-    await client.connect();
-    starting.defer(() => client.end());
-    stack = starting.move();
-  });
-  afterEach(() => stack.disposeAsync());
-
-  const migrate = (...args: string[]) => release.migrate(url, ...args);
+  const migrate = (...args: string[]) => kit.release.migrate(kit.url, ...args);
   /** Starts the pets service of the release, in which pets have a note, and which needs the migration. */
   async function startNewRelease() {
-    await release.edit('prisma/schema.prisma', '@default(available)', '@default(available)\n  note String');
-    release.generate();
-    return release.start({ DATABASE_URL: url, DATA_DIR: release.directory, DEMO: 'false' });
+    await kit.release.edit(
+      'prisma/schema.prisma',
+      '@default(available)',
+      '@default(available)\n  note String',
+    );
+    kit.release.generate();
+    return kit.release.start({ DATABASE_URL: kit.url, DATA_DIR: kit.release.directory, DEMO: 'false' });
   }
   /** As pets-service/README.md says. */
   const resolve = (change: string) =>
-    client.query(
+    kit.client.query(
       `UPDATE _prisma_migrations SET ${change} WHERE migration_name = $1 AND finished_at IS NULL`,
       [name],
     );
@@ -44,7 +45,7 @@ describe('migrations', { tags: ['postgresql'], timeout: 120_000 }, () => {
   test('a failed one leaves nothing behind, the service says so, and it runs again once it is mended', async () => {
     await migrate();
     const failing = 'CREATE TABLE "notes" (id INT);\nINSERT INTO "pets" (category_id) VALUES (1);\n';
-    await release.addMigration(name, failing);
+    await kit.release.addMigration(name, failing);
     await using service = await startNewRelease();
     expect((await send(`${service.url}/readyz`)).json).toEqual({
       status: 'starting',
@@ -59,7 +60,7 @@ describe('migrations', { tags: ['postgresql'], timeout: 120_000 }, () => {
       stdout: '',
       stderr: `migrate: ${name} failed: ${error}; see pets-service/README.md\n`,
     });
-    const { rows } = await client.query(`SELECT to_regclass('notes') AS notes`);
+    const { rows } = await kit.client.query(`SELECT to_regclass('notes') AS notes`);
     expect(rows).toEqual([{ notes: null }]);
     // It stops what follows until somebody has decided.
     const stopped = await migrate();
@@ -69,13 +70,13 @@ describe('migrations', { tags: ['postgresql'], timeout: 120_000 }, () => {
     );
 
     await resolve('rolled_back_at = now()');
-    await release.edit(`prisma/migrations/${name}/migration.sql`, failing, addNote);
+    await kit.release.edit(`prisma/migrations/${name}/migration.sql`, failing, addNote);
     expect(await migrate()).toEqual({ code: 0, stdout: `applied ${name}\n`, stderr: '' });
     await expect.poll(async () => (await send(`${service.url}/readyz`)).status).toBe(200);
   });
 
   test('one whose changes an operator has made by hand is recorded as applied', async () => {
-    await release.addMigration(name, 'ALTER TABLE "nothing" ADD COLUMN "note" TEXT');
+    await kit.release.addMigration(name, 'ALTER TABLE "nothing" ADD COLUMN "note" TEXT');
     const error = 'ERROR: relation "nothing" does not exist (SQLSTATE 42P01)';
     expect((await migrate()).stderr).toContain(`${name} failed: ${error}`);
     await resolve('finished_at = now()');
@@ -84,13 +85,13 @@ describe('migrations', { tags: ['postgresql'], timeout: 120_000 }, () => {
 
   test('one that waits for the lock of a table for ten seconds fails, and can run again', async () => {
     await migrate();
-    await release.addMigration(name, addNote);
+    await kit.release.addMigration(name, addNote);
     // As a backup of the table does.
-    await client.query('BEGIN; LOCK TABLE pets IN ACCESS SHARE MODE');
+    await kit.client.query('BEGIN; LOCK TABLE pets IN ACCESS SHARE MODE');
     const { code, stderr } = await migrate();
     expect(code).toBe(1);
     expect(stderr).toContain('canceling statement due to lock timeout (SQLSTATE 55P03)');
-    await client.query('ROLLBACK');
+    await kit.client.query('ROLLBACK');
     await resolve('rolled_back_at = now()');
     expect(await migrate()).toMatchObject({ code: 0, stdout: `applied ${name}\n` });
   });
