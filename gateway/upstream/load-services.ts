@@ -2,11 +2,10 @@ import { readFileSync } from 'node:fs';
 import { basename, dirname, resolve } from 'node:path';
 import { ConfigError } from '#runtime/environment.ts';
 import { errorMessage } from '#runtime/error-message.ts';
-import type { z } from 'zod';
 import type { Config } from '../platform/config/config.ts';
 import { defaultKeyPrefix } from '../platform/config/key-prefix.ts';
 import type { ApiConfig, DescriptionText, ServiceConfig } from '../platform/config/service-config.ts';
-import { readYamlFile, YamlFileError, type YamlIssue } from '../platform/config/yaml-file.ts';
+import { parseYamlFile, YamlFileError, type YamlIssue } from '../platform/config/yaml-file.ts';
 import { describeServices } from './describe-services.ts';
 import { petsApi, petsDescription, petsServiceName } from './pets-service.ts';
 import { fieldsOf, textOf } from './service-description.ts';
@@ -81,10 +80,9 @@ export function readServicesFile(path: string, settings: ServiceSettings): Loade
 
 /** Leaves out whether the descriptions are valid. @throws YamlFileError with what is wrong in the file itself */
 function readServiceSettings(path: string, settings: ServiceSettings): LoadedServices {
-  const file = readYamlFile(readBytes(path), basename(path), { maxBytes });
-  const parsed = servicesFileSchema.safeParse(file.value);
-  if (!parsed.success) throw new YamlFileError(file.describe(parsed.error.issues.flatMap(issuesOf)));
-  const { api = {}, services } = parsed.data;
+  const options = { maxBytes };
+  const { parsed, describe } = parseYamlFile(readBytes(path), basename(path), servicesFileSchema, options);
+  const { api = {}, services } = parsed;
   const issues = sharedPaths(services);
   const read = (fields: readonly string[], named: string | undefined) => {
     try {
@@ -103,7 +101,7 @@ function readServiceSettings(path: string, settings: ServiceSettings): LoadedSer
   });
   // The guide of the pets service is for its API, alone or with other services.
   const own = Object.hasOwn(services, petsServiceName) ? petsApi(api) : generalApi;
-  if (issues.length > 0) throw new YamlFileError(file.describe(issues));
+  if (issues.length > 0) throw new YamlFileError(describe(issues));
   return {
     services: found,
     api: {
@@ -142,19 +140,6 @@ function readBytes(path: string): Buffer {
 
 function whyUnreadable(path: string | undefined, error: unknown): string {
   return `${path} can't be read (${errorMessage(error)})`;
-}
-
-/** An issue for each field that is not known, and one for any other problem. */
-function issuesOf(issue: z.core.$ZodIssue): YamlIssue[] {
-  const path = issue.path.map(String);
-  if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => ({
-      path: [...path, key],
-      text: `${[...path, key].join('.')} is not known`,
-    }));
-  }
-  const message = issue.code === 'invalid_key' ? (issue.issues[0]?.message ?? '') : issue.message;
-  return [{ path, text: `${path.length === 0 ? 'the file' : path.join('.')} ${message}` }];
 }
 
 /** Paths that two services have. */

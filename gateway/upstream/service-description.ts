@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { maxLimit } from '../limits/limits.ts';
 import { scopePattern } from '../limits/record-fields.ts';
 import type { DescriptionText } from '../platform/config/service-config.ts';
-import { readYamlFile, YamlFileError, type YamlIssue } from '../platform/config/yaml-file.ts';
+import { parseYamlFile, type YamlIssue } from '../platform/config/yaml-file.ts';
 
 /** A part of a description: an object of JSON, whose integers are BigInt. */
 export type Fields = Readonly<Record<string, unknown>>;
@@ -54,14 +54,8 @@ const outlineSchema = z.looseObject(
 /** @throws YamlFileError that names the line of what is invalid */
 export function readDescription({ file, text: source }: DescriptionText): Description {
   const options = { maxBytes, intAsBigInt: true };
-  const { value, describe } = readYamlFile(Buffer.from(source), file, options);
-  const parsed = outlineSchema.safeParse(value);
-  if (parsed.success) return { fields: fieldsOf(value), outline: parsed.data, describe };
-  const issues = parsed.error.issues.map(({ path, message }) => ({
-    path,
-    text: path.length === 0 ? `the file ${message}` : `${path.join('.')} ${message}`,
-  }));
-  throw new YamlFileError(describe(issues));
+  const { value, parsed, describe } = parseYamlFile(Buffer.from(source), file, outlineSchema, options);
+  return { fields: fieldsOf(value), outline: parsed, describe };
 }
 
 export function isFields(value: unknown): value is Fields {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { readYamlFile, YamlFileError, type YamlIssue } from '../../platform/config/yaml-file.ts';
+import { parseYamlFile, YamlFileError } from '../../platform/config/yaml-file.ts';
 import { mapping, type Setting } from '../../platform/redis/settings.ts';
 import { wholeSettings, type WholeSettingName } from '../../quota/default-settings.ts';
 import {
@@ -53,7 +53,6 @@ export const sectionsOf = (file: PlansFile = {}) =>
 
 /** Size of some 6,000 plans. Reading a hostile file of this size takes seconds at most. */
 export const maxFileBytes = 256 * 1024;
-const maxShownCharacters = 40;
 
 /**
  * Parses a file of plans and ban policy.
@@ -62,35 +61,8 @@ const maxShownCharacters = 40;
  */
 export function parsePlansFile(bytes: Uint8Array, name: string): PlansFile {
   try {
-    const { value, describe } = readYamlFile(bytes, name, { maxBytes: maxFileBytes });
-    if (value === null) throw new InvalidOperation(`${name} is empty: ops plans export writes such a file`);
-    const parsed = plansFileSchema.safeParse(value, { reportInput: true });
-    if (parsed.success) return parsed.data;
-    throw new YamlFileError(describe(parsed.error.issues.flatMap(issuesOf)));
+    return parseYamlFile(bytes, name, plansFileSchema, { maxBytes: maxFileBytes }).parsed;
   } catch (error) {
     throw error instanceof YamlFileError ? new InvalidOperation(error.message) : error;
   }
-}
-
-/** An issue for each field that is not known, and one for any other problem. */
-function issuesOf(issue: z.core.$ZodIssue): YamlIssue[] {
-  const path = issue.path.map(String);
-  if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => {
-      const field = [...path, key];
-      return { path: field, text: `${field.join('.')} is not known` };
-    });
-  }
-  const message = issue.code === 'invalid_key' ? (issue.issues[0]?.message ?? '') : issue.message;
-  const shown = issue.code === 'invalid_key' ? '' : shownValue(issue.input);
-  const field = path.length === 0 ? 'the file' : path.join('.');
-  return [{ path, text: `${field} ${message}${shown}` }];
-}
-
-/** The value as it was read. A text could be long. */
-function shownValue(value: unknown): string {
-  if (value === undefined || (typeof value === 'object' && value !== null)) return '';
-  // JSON has no NaN and no infinity.
-  const text = typeof value === 'number' ? String(value) : JSON.stringify(value);
-  return `: ${text.length > maxShownCharacters ? `${text.slice(0, maxShownCharacters)}…` : text}`;
 }

@@ -1,6 +1,6 @@
-import { isUtf8 } from 'node:buffer';
 import { errorMessage } from '#runtime/error-message.ts';
 import { isMap, isScalar, LineCounter, parseDocument, type Document } from 'yaml';
+import type { z } from 'zod';
 
 /** A YAML file that is invalid. Each issue names file, line and column. */
 export class YamlFileError extends Error {
@@ -8,7 +8,7 @@ export class YamlFileError extends Error {
   readonly issues: readonly string[];
 
   constructor(issues: readonly string[], options?: ErrorOptions) {
-    super(listIssues(issues), options);
+    super([...new Set(issues)].join('; '), options);
     this.issues = issues;
   }
 }
@@ -33,11 +33,36 @@ interface YamlFileOptions {
 }
 
 /**
- * Reads YAML in which each issue has a place.
+ * Reads YAML as a schema has it, whose messages continue the name of a field.
  * @param name what the messages call the file
- * @throws YamlFileError if it is no YAML
+ * @throws YamlFileError with each issue
  */
-export function readYamlFile(
+export function parseYamlFile<Schema extends z.ZodType>(
+  bytes: Uint8Array,
+  name: string,
+  schema: Schema,
+  options: YamlFileOptions,
+): YamlFile & { parsed: z.output<Schema> } {
+  const file = readYamlFile(bytes, name, options);
+  const parsed = schema.safeParse(file.value);
+  if (parsed.success) return { ...file, parsed: parsed.data };
+  throw new YamlFileError(file.describe(parsed.error.issues.flatMap(issuesOf)));
+}
+
+/** An issue for each field that is not known, and one for any other problem. */
+function issuesOf(issue: z.core.$ZodIssue): YamlIssue[] {
+  const path = issue.path.map(String);
+  if (issue.code === 'unrecognized_keys')
+    return issue.keys.map((key) => ({
+      path: [...path, key],
+      text: `${[...path, key].join('.')} is not known`,
+    }));
+  const message = issue.code === 'invalid_key' ? (issue.issues[0]?.message ?? '') : issue.message;
+  return [{ path, text: `${path.length === 0 ? 'the file' : path.join('.')} ${message}` }];
+}
+
+/** @throws YamlFileError if it is no YAML */
+function readYamlFile(
   bytes: Uint8Array,
   name: string,
   { maxBytes, intAsBigInt = false }: YamlFileOptions,
@@ -45,7 +70,6 @@ export function readYamlFile(
   if (bytes.length > maxBytes) {
     throw new YamlFileError([`${name} has more than ${maxBytes} bytes: is it the right file?`]);
   }
-  if (!isUtf8(bytes)) throw new YamlFileError([`${name} is not UTF-8: save it with this encoding`]);
   const lineCounter = new LineCounter();
   const describeAt = (issues: readonly { offset: number; text: string }[]) =>
     issues
@@ -86,15 +110,6 @@ function orYamlFileError<T>(name: string, read: () => T): T {
       cause: error,
     });
   }
-}
-
-const maxIssues = 10;
-
-/** Of many issues, the first ones say enough. */
-function listIssues(issues: readonly string[]): string {
-  const texts = new Set(issues);
-  const rest = texts.size > maxIssues ? [`and ${texts.size - maxIssues} more`] : [];
-  return [...Array.from(texts).slice(0, maxIssues), ...rest].join('; ');
 }
 
 /** Finds the offset of the name at the end of a path, or of as much of the path as exists. */
