@@ -3,10 +3,10 @@ import type { Redis } from 'ioredis';
 import { createAuditLog, type Change } from '../platform/redis/record-change.ts';
 import { mastersOf, type RedisClient } from '../platform/redis/redis-client.ts';
 import { isRedisConnectionLost } from '../platform/redis/redis-errors.ts';
-import { appendOnlyOff, infoNumber } from '../platform/redis/redis-memory.ts';
+import { infoNumber } from '../platform/redis/redis-memory.ts';
 import { seedDefaults } from '../quota/default-settings.ts';
 import { OperationFailure } from './invalid-operation.ts';
-import type { ChangingSession, ReadingSession } from './session.ts';
+import type { ReadingSession, Session } from './session.ts';
 import { publishChanges } from './webhooks/change-events.ts';
 
 interface ChangeRedisOptions extends ReadingSession {
@@ -14,9 +14,9 @@ interface ChangeRedisOptions extends ReadingSession {
   who: string;
   /** Why they make the change, perhaps with a ticket, for the audit log. */
   reason?: string | undefined;
-  /** Risks of this Redis that its operator has been told of, which need no further warning. */
-  knownRisks?: ReadonlySet<string>;
-  /** Told once of each risk that Redis loses the change. */
+  /** Whether a gateway runs this Redis itself, and has logged what may be lost. */
+  isPrivate?: boolean;
+  /** Told of what may be lost. */
   warn: (warning: string) => void;
 }
 
@@ -31,8 +31,8 @@ export interface ChangeResult<T> {
  * its replicas. Seeds plans and ban policy as a gateway would, for a Redis that is set up before the first gateway runs.
  */
 export async function changeRedis<T>(
-  { redis, now, who, reason, knownRisks = new Set(), warn }: ChangeRedisOptions,
-  use: (session: ChangingSession) => Promise<T>,
+  { redis, now, who, reason, isPrivate = false, warn }: ChangeRedisOptions,
+  use: (session: Session) => Promise<T>,
 ): Promise<ChangeResult<T>> {
   await seedDefaults(redis, who);
   const changed = new Set<string>();
@@ -44,25 +44,19 @@ export async function changeRedis<T>(
     onChange: ({ target }) => changed.add(target),
     onMade: (change) => made.push(change),
   });
-  const warned = new Set(knownRisks);
-  const warnOnce = (risk: string, text: string) => {
-    if (!warned.has(risk)) warn(text);
-    warned.add(risk);
-  };
-  const waitUntilDurable = () => assertDurable(redis, changed, warnOnce);
   const publish = () =>
     publishChanges(redis, made, now()).catch((error: unknown) =>
       warn(`an event of the change${named(changed)} was not published: ${errorMessage(error)}`),
     );
   let result: T;
   try {
-    result = await use({ redis, audit, now, waitUntilDurable });
+    result = await use({ redis, audit, now });
   } finally {
     // Also what an operation that fails has changed.
     await publish();
   }
   try {
-    await waitUntilDurable();
+    if (!(await isDurable(redis, changed)) && !isPrivate) warn(memoryOnly);
     return { result, unconfirmed: await findUnconfirmed(redis, changed) };
   } catch (error) {
     // The result may be a key that works already, and that nobody else has.
@@ -82,24 +76,23 @@ const memoryOnly = 'this Redis has no append-only file, so a restart loses the c
 const waitMs = 1500;
 const maxAttempts = 4;
 
-/** @throws OperationFailure if Redis does not confirm that all previous writes are in the append-only file on disk */
-async function assertDurable(
-  redis: RedisClient,
-  changed: ReadonlySet<string>,
-  warnOnce: (risk: string, text: string) => void,
-): Promise<void> {
+/**
+ * Whether Redis keeps all previous writes in an append-only file.
+ * @throws OperationFailure if it does not confirm that they are in it on disk
+ */
+async function isDurable(redis: RedisClient, changed: ReadonlySet<string>): Promise<boolean> {
   try {
     for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
       const replies = await Promise.all(
         mastersOf(redis).map((master) => master.call('WAITAOF', '1', '0', String(waitMs))),
       );
-      if (replies.every((reply) => Array.isArray(reply) && Number(reply[0]) >= 1)) return;
+      if (replies.every((reply) => Array.isArray(reply) && Number(reply[0]) >= 1)) return true;
     }
   } catch (error) {
     const message = errorMessage(error);
-    if (/appendonly is disabled/i.test(message)) return warnOnce(appendOnlyOff, memoryOnly);
+    if (/appendonly is disabled/i.test(message)) return false;
     // Redis before 7.2 has no such command.
-    if (/unknown command/i.test(message)) return;
+    if (/unknown command/i.test(message)) return true;
     throw error;
   }
   throw new OperationFailure(

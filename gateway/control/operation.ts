@@ -4,7 +4,7 @@ import type { ApiScope } from './access/api-scopes.ts';
 import type { ChangedField } from './audit/audit-log.ts';
 import { csvText, jsonText, pagesOf, type Cell, type Items } from './list-text.ts';
 import type { Question } from './question.ts';
-import type { ChangingSession, ReadingSession, Session } from './session.ts';
+import type { ReadingSession, Session } from './session.ts';
 
 /** What an operation may know of the face that calls it. */
 export interface OperationContext {
@@ -135,7 +135,7 @@ interface Change<Input, Result extends object, Shown extends object, Seen> exten
   preview?: (session: Session, call: Call<Input>) => Promise<Result>;
   /** What the route shows after the change, in place of its result. */
   shows?: (session: Session, target: string) => Promise<Shown>;
-  run: (session: ChangingSession, call: Call<Input, Seen>) => Promise<Result>;
+  run: (session: Session, call: Call<Input, Seen>) => Promise<Result>;
 }
 
 interface Read<Input, Result extends object> extends Definition<Input, Result, Result> {
@@ -174,12 +174,12 @@ interface Common extends Described {
   input: z.ZodType | undefined;
   result: z.ZodType;
   command: CommandForm | undefined;
+  /** Checks the input. @throws ZodError */
+  prepare(call: RawCall): (session: Session) => Promise<Outcome>;
 }
 
 export interface ReadOperation extends Common {
   kind: 'read';
-  /** Checks the input. @throws ZodError */
-  prepare(call: RawCall): (session: Session) => Promise<Outcome>;
 }
 
 export interface ChangeOperation extends Common, Pick<Change<never, never, never, never>, 'audits' | 'asks'> {
@@ -187,7 +187,6 @@ export interface ChangeOperation extends Common, Pick<Change<never, never, never
   resultId: string | undefined;
   seen: z.ZodType | undefined;
   shows: ((session: Session, target: string) => Promise<object>) | undefined;
-  prepare(call: RawCall): (session: ChangingSession) => Promise<Outcome>;
   preview: ((call: RawCall) => (session: Session) => Promise<Outcome>) | undefined;
 }
 
@@ -211,7 +210,6 @@ export interface ListOperation extends Common {
   kind: 'list';
   /** Of a list that its route streams. */
   stream?: { type: string; open(call: RawCall): TextStream } | undefined;
-  prepare(call: RawCall): (session: Session) => Promise<Outcome>;
   /** For the command. */
   printed(call: RawCall, print: PrintItems): (session: Session) => Promise<void>;
 }
@@ -227,18 +225,18 @@ function parsed<Input>(schema: z.ZodType<Input> = noInput, call: RawCall): Call<
 }
 
 /** Makes the `prepare` of an operation that a session runs at once. */
-function preparing<S, Input, Result extends object, Seen>({
+function preparing<Input, Result extends object, Seen>({
   input,
   command,
   seen,
   run,
 }: Pick<Definition<Input, Result, object>, 'input' | 'command'> & {
   seen?: z.ZodType<Seen> | undefined;
-  run: (session: S, call: Call<Input, Seen>) => Result | Promise<Result>;
+  run: (session: Session, call: Call<Input, Seen>) => Result | Promise<Result>;
 }) {
   return (raw: RawCall) => {
     const call = { ...parsed(input, raw), seen: raw.seen === undefined ? undefined : seen?.parse(raw.seen) };
-    return async (session: S): Promise<Outcome> => {
+    return async (session: Session): Promise<Outcome> => {
       const result = await run(session, call);
       return { result, text: command?.prints?.(result) };
     };

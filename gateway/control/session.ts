@@ -13,12 +13,6 @@ export interface Session {
 /** What an operation that only reads works with. */
 export type ReadingSession = Pick<Session, 'redis' | 'now'>;
 
-/** What an operation that changes something works with. */
-export interface ChangingSession extends Session {
-  /** Resolves when all changes so far are on Redis' disk. */
-  waitUntilDurable(): Promise<void>;
-}
-
 const refuse = () => Promise.reject(new Error('an operation that only reads has changed something'));
 
 export const readOnlyAudit: AuditLog = Object.assign(refuse, {

@@ -4,7 +4,7 @@ import { changeRedis } from '../../gateway/control/change-redis.ts';
 import { changeCustomer, suspendCustomer } from '../../gateway/control/customers/customers.ts';
 import { issueFurtherKey, revokeKey } from '../../gateway/control/keys/keys.ts';
 import { rotateKey } from '../../gateway/control/keys/rotate-key.ts';
-import type { ChangingSession } from '../../gateway/control/session.ts';
+import type { Session } from '../../gateway/control/session.ts';
 import { readFleetReport } from '../../gateway/control/status/fleet-report.ts';
 import { eventTypes, isEventType } from '../../gateway/control/webhooks/event-types.ts';
 import {
@@ -30,7 +30,7 @@ const at = (path: string) => kit.receiver.at(path);
 const typesAt = (path: string) => at(path).map((each) => contentOf(each).type);
 const patient = { timeout: 30_000 };
 /** As an operator makes a change. */
-async function change<T>(use: (session: ChangingSession) => Promise<T>): Promise<T> {
+async function change<T>(use: (session: Session) => Promise<T>): Promise<T> {
   const { result } = await changeRedis({ redis: kit.redis, now: Date.now, who: 'Ada', warn: () => {} }, use);
   recordSecrets(JSON.stringify(result));
   return result;

@@ -33,8 +33,7 @@ describe('the portal', () => {
   /** Runs an operation for a customer, without the checks of the API. */
   async function runFor(customer: CustomerId, operation: Operation, call: { target: string; input: object }) {
     const run = operation.prepare({ ...call, context: { customer } as OperationContext });
-    const session = { ...sessionOf(started.kit.redis), waitUntilDurable: () => Promise.resolve() };
-    return (await run(session)).result;
+    return (await run(sessionOf(started.kit.redis))).result;
   }
   const enter = (customerId: string) => enterPortal(url(), started.kit.redis, customerId);
   /** Everything of a customer in Redis. */

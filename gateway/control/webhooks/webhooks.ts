@@ -9,7 +9,7 @@ import type { Session } from '../session.ts';
 import { publishTest } from './event-queue.ts';
 import { eventTypeNames, type EventType } from './event-types.ts';
 import { hostIssue, parseWebhookUrl } from './webhook-address.ts';
-import { parseWebhooks, type Webhook } from './webhook-record.ts';
+import { parseWebhooks, readWebhooks, type Webhook } from './webhook-record.ts';
 import { clearFailures, readDeliveries, readWebhookStatus, type Delivery } from './webhook-status.ts';
 
 const maxWebhooks = 20;
@@ -74,7 +74,7 @@ export type WebhookWithSecret = WebhookView & { secret: string };
 
 /** Oldest first. */
 export async function listWebhooks(session: Pick<Session, 'redis'>): Promise<WebhookView[]> {
-  const webhooks = parseWebhooks(await session.redis.hgetall(redisKeys.webhooks));
+  const webhooks = await readWebhooks(session.redis);
   return Promise.all(webhooks.map((webhook) => viewOf(session, webhook)));
 }
 
@@ -159,7 +159,7 @@ export async function readWebhookDeliveries(session: Session, id: string): Promi
 }
 
 export async function findWebhook({ redis }: Pick<Session, 'redis'>, id: string): Promise<Webhook> {
-  const webhooks = parseWebhooks(await redis.hgetall(redisKeys.webhooks));
+  const webhooks = await readWebhooks(redis);
   return found(
     webhooks.find((webhook) => webhook.id === id),
     id,

@@ -3,7 +3,6 @@ import { changeRedis } from '../../control/change-redis.ts';
 import { readOnlyAudit, type ReadingSession } from '../../control/session.ts';
 import { createRedis, type RedisClient } from '../../platform/redis/redis-client.ts';
 import { createRedisClock } from '../../platform/redis/redis-gate.ts';
-import { appendOnlyOff } from '../../platform/redis/redis-memory.ts';
 import { ApiError } from './api-error.ts';
 import type { Changed, RouteApi } from './route.ts';
 
@@ -56,7 +55,7 @@ export function createConsoleRedis({ url, isPrivate, log, now }: ConsoleRedisDep
         {
           ...(await open()),
           ...by,
-          knownRisks: new Set(isPrivate ? [appendOnlyOff] : []),
+          isPrivate,
           warn: (warning) => warnings.push(warning),
         },
         use,

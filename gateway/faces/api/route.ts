@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { isApiScope, type ApiScope } from '../../control/access/api-scopes.ts';
 import type { Described, OperationContext } from '../../control/operation.ts';
 import { runOnce } from '../../control/run-once.ts';
-import type { ChangingSession, Session } from '../../control/session.ts';
+import type { Session } from '../../control/session.ts';
 import { callerOf, type Permitted } from './access/caller.ts';
 import { ApiError } from './api-error.ts';
 import { toApiError } from './render-api-error.ts';
@@ -23,7 +23,7 @@ export interface RouteApi {
    * Redis' disk and replicas.
    * @throws ApiError service_unavailable if Redis is unavailable; OperationFailure as changeRedis does
    */
-  change<T>(req: Request, use: (session: ChangingSession) => Promise<T>): Promise<Changed<T>>;
+  change<T>(req: Request, use: (session: Session) => Promise<T>): Promise<Changed<T>>;
   contextOf(req: Request): OperationContext;
 }
 

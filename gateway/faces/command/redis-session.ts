@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import { changeRedis } from '../../control/change-redis.ts';
 import { OperationFailure } from '../../control/invalid-operation.ts';
-import { readOnlyAudit, type ChangingSession, type Session } from '../../control/session.ts';
+import { readOnlyAudit, type Session } from '../../control/session.ts';
 import { loadConfig } from '../../platform/config/config.ts';
 import {
   keyPrefix,
@@ -14,7 +14,6 @@ import { describeRedis, parseRedisUrl } from '../../platform/config/redis-url.ts
 import { readEmbeddedRedisUrl } from '../../platform/redis/embedded/embedded-redis.ts';
 import { createRedis, onConnectionFailure, type RedisClient } from '../../platform/redis/redis-client.ts';
 import { redisKeys } from '../../platform/redis/redis-keys.ts';
-import { appendOnlyOff } from '../../platform/redis/redis-memory.ts';
 import { failOnClosedPipe, printWarning } from './output.ts';
 
 const connectTimeoutMs = 3000;
@@ -75,12 +74,10 @@ async function adoptKeyPrefix(redis: RedisClient): Promise<void> {
  * change, the command prints its result, and its exit code tells a script what is left to do.
  * @throws OperationFailure as withRedis does
  */
-export async function withChanges<T>(who: string, use: (session: ChangingSession) => Promise<T>): Promise<T> {
+export async function withChanges<T>(who: string, use: (session: Session) => Promise<T>): Promise<T> {
   return withRedis(async ({ redis, now }, isPrivate) => {
-    // Of its private Redis, the gateway itself says at its start what may be lost.
-    const knownRisks = new Set(isPrivate ? [appendOnlyOff] : []);
     const { result, unconfirmed } = await changeRedis(
-      { redis, now, who, reason: changeReason, knownRisks, warn: printWarning },
+      { redis, now, who, reason: changeReason, isPrivate, warn: printWarning },
       (session) => {
         failOnClosedPipe();
         return use(session);
