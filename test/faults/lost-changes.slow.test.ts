@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { send } from '../support/http/http.ts';
 import { connectRedis, keyIssuer, type IssuedKey } from '../support/kits/keys.ts';
-import { redisStateOf, runOps, startGateway } from '../support/kits/service.ts';
+import { metricOf, redisStateOf, runOps, startGateway } from '../support/kits/service.ts';
 import { shared } from '../support/kits/shared.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { startRedisProcess } from '../support/stores/redis-process.ts';
@@ -53,10 +53,7 @@ describe('changes that a replica has not received', { tags: ['redis-server'], ti
 
   const redisState = () => redisStateOf(gateway);
 
-  async function badRecords(): Promise<string | undefined> {
-    const { text } = await send(`${gateway.adminUrl}/metrics`);
-    return /^gateway_bad_settings\{key="gw:key"\} (\d+)$/m.exec(text)?.[1];
-  }
+  const badRecords = () => metricOf(gateway, 'gateway_bad_settings{key="gw:key"}');
 
   test('the ops command waits for the replica: until that confirms, it prints a warning and exits with 3', async () => {
     const { id } = await issue();
@@ -100,7 +97,7 @@ describe('changes that a replica has not received', { tags: ['redis-server'], ti
   });
 
   test('what a failover has lost stays in force, operators learn of it, and can change it again', async () => {
-    const before = Number(await badRecords());
+    const before = (await badRecords()) ?? 0;
     const [leaked, limited, tuned] = [
       await issue(),
       await issue({ minute: 20 }),
@@ -127,7 +124,7 @@ describe('changes that a replica has not received', { tags: ['redis-server'], ti
     // A request with such a key is counted in Redis.
     const counted = await replica.redis.get(redisKeys.openWindow(limited.customerId, 'minute'));
     expect(Number(counted)).toBeGreaterThanOrEqual(3);
-    expect(await badRecords()).toBe(String(before + 3));
+    expect(await badRecords()).toBe(before + 3);
     const lines = gateway.output().split('\n');
     const reports = lines.filter((line) => line.includes(`Redis has lost a change of ${leaked.id}`));
     expect(reports.map((line) => JSON.parse(line) as object)).toMatchObject([{ level: 40 }]);
@@ -145,7 +142,7 @@ describe('changes that a replica has not received', { tags: ['redis-server'], ti
     expect(await limitOf(limited.key)).toBe('"minute";q=12;w=60');
     expect(await setMinute(url, tuned, 14)).toMatchObject({ code: 0 });
     expect(await limitOf(tuned.key)).toBe('"minute";q=14;w=60');
-    expect(await badRecords()).toBe(String(before));
+    expect(await badRecords()).toBe(before);
     expect(await ops(url, 'keys', 'revoke', '--yes', tuned.id)).toMatchObject({ code: 0 });
     expect((await pets(tuned.key)).json).toMatchObject({ code: 'revoked_api_key' });
   });

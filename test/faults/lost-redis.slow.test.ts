@@ -5,7 +5,7 @@ import { backupCommands, runDocumented } from '../support/checks/runbook-command
 import { send } from '../support/http/http.ts';
 import { connectRedis, keyIssuer, type IssuedKey } from '../support/kits/keys.ts';
 import { openLive, problemTitles } from '../support/kits/live-kit.ts';
-import { redisStateOf, runOps, startGateway } from '../support/kits/service.ts';
+import { metricOf, redisStateOf, runOps, startGateway } from '../support/kits/service.ts';
 import { fresh } from '../support/kits/shared.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { startLoad } from '../support/load/steady-load.ts';
@@ -36,8 +36,7 @@ describe(
     /** Plans and policies, as the file that an operator keeps. */
     const settingsOf = async ({ url }: RedisServer) =>
       (await runOps(['plans', 'export'], { REDIS_URL: url })).stdout;
-    const emptied = async () =>
-      /^gateway_redis_emptied (\d)$/m.exec((await send(`${gateway.adminUrl}/metrics`)).text)?.[1];
+    const emptied = () => metricOf(gateway, 'gateway_redis_emptied');
 
     /** Keys whose limits no traffic of a test reaches, also while a gateway limits them alone. */
     async function issueServed(count: number): Promise<IssuedKey[]> {
@@ -89,14 +88,14 @@ describe(
       expect([...codes]).toEqual([]);
       relay.switchTo(empty.port);
       await expect.poll(() => [...codes], { timeout: 10_000 }).toEqual(['service_unavailable 1']);
-      expect(await emptied()).toBe('1');
+      expect(await emptied()).toBe(1);
       expect((await pets(generateApiKey())).status).toBe(503);
       // The console has connections of its own, which find the other Redis a moment later.
       const live = await vi.waitFor(() => openLive(empty.redis, gateway), { timeout: 10_000, interval: 200 });
       await live.until((state) => expect(problemTitles(state)).toContain('Redis came back empty'));
 
       await run(restore, empty);
-      await expect.poll(emptied, { timeout: 10_000 }).toBe('0');
+      await expect.poll(emptied, { timeout: 10_000 }).toBe(0);
       expect(settings).toMatch(/gold:\n +minute: 64000[^]*minute: 65000[^]*strikes: 77/);
       expect(await settingsOf(empty)).toBe(settings);
       const unknown = await pets(generateApiKey());
@@ -130,13 +129,13 @@ describe(
       await expect.poll(() => load.outcomes.length).toBeGreaterThan(before + 100);
       await load.stop();
       expect([...codes]).toEqual([]);
-      expect(await emptied()).toBe('0');
+      expect(await emptied()).toBe(0);
     });
 
     test('is noticed without traffic, also by a gateway that starts, until all have ended or the marker is set', async () => {
       const [first] = await issueServed(1);
       await lose();
-      await expect.poll(emptied, { timeout: 5000 }).toBe('1');
+      await expect.poll(emptied, { timeout: 5000 }).toBe(1);
       await using second = await startGateway({ REDIS_URL: empty.url, PETS_SERVICE_URL: upstream.url });
       const statuses = async (key: string) => [
         (await pets(key)).status,

@@ -3,7 +3,7 @@ import { readEnforcedSettings } from '../../gateway/platform/redis/enforced-sett
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { send } from '../support/http/http.ts';
 import { connectRedis, keyIssuer } from '../support/kits/keys.ts';
-import { runOps, startGateway, type Service } from '../support/kits/service.ts';
+import { metricOf, runOps, startGateway, type Service } from '../support/kits/service.ts';
 import { fresh } from '../support/kits/shared.ts';
 import { startRedisServer } from '../support/stores/redis-server.ts';
 import { startUpstream } from '../support/upstreams/upstream.ts';
@@ -29,10 +29,7 @@ describe('settings that are lost in Redis', { tags: ['redis-server'], timeout: 1
     (await send(`${url}/v1/pets`, { key, headers: { connection: 'close' } })).header('RateLimit-Policy');
   const anonymousLimit = async ({ url }: Service) =>
     (await send(`${url}/v1/pets`)).header('X-RateLimit-Limit');
-  const metric = async ({ adminUrl }: Service, key: string) =>
-    new RegExp(`gateway_bad_settings{key="${key}"} (\\d+)`).exec(
-      (await send(`${adminUrl}/metrics`)).text,
-    )?.[1];
+  const metric = (gateway: Service, key: string) => metricOf(gateway, `gateway_bad_settings{key="${key}"}`);
   const published = async () => JSON.stringify(await readEnforcedSettings(redis));
   const lines = ({ output }: Service) =>
     output()
@@ -86,7 +83,7 @@ describe('settings that are lost in Redis', { tags: ['redis-server'], timeout: 1
     const gateway = await start();
     const keys = await tune(gateway);
     await deleteSettings();
-    await expect.poll(() => metric(gateway, redisKeys.plan('pro'))).toBe('2');
+    await expect.poll(() => metric(gateway, redisKeys.plan('pro'))).toBe(2);
     server.signal('SIGSTOP');
     await expect.poll(gateway.output).toContain('Redis is unavailable; known keys');
     server.signal('SIGCONT');
@@ -94,7 +91,7 @@ describe('settings that are lost in Redis', { tags: ['redis-server'], timeout: 1
     await expectEnforced(gateway, keys);
     await expectNothingWritten();
     expect(await enforcedPolicies()).toEqual([false]);
-    expect(await metric(gateway, redisKeys.banPolicy)).not.toBe('0');
+    expect(await metric(gateway, redisKeys.banPolicy)).not.toBe(0);
     expect(lines(gateway)).toContainEqual(
       expect.objectContaining({
         level: 40,
@@ -118,7 +115,7 @@ describe('settings that are lost in Redis', { tags: ['redis-server'], timeout: 1
     await first.stop();
     const third = await start();
     await expectEnforced(third, keys);
-    expect(await metric(third, redisKeys.plan('pro'))).toBe('2');
+    expect(await metric(third, redisKeys.plan('pro'))).toBe(2);
     expect(await enforcedPolicies()).toEqual([false]);
     // Also from one that was not connected when another one started.
     await second.stop();
@@ -140,7 +137,7 @@ describe('settings that are lost in Redis', { tags: ['redis-server'], timeout: 1
     expect(await limits(gateway, keys.pro)).toBe(defaultPolicy);
     expect(await limits(gateway, keys.gold)).toBe(tunedGold);
     expect(await redis.exists(redisKeys.plan('pro'), redisKeys.banPolicy)).toBe(0);
-    expect(await metric(gateway, redisKeys.plan('pro'))).toBe('2');
+    expect(await metric(gateway, redisKeys.plan('pro'))).toBe(2);
     for (const key of [redisKeys.plan('pro'), redisKeys.banPolicy]) {
       expect(lines(gateway)).toContainEqual(
         expect.objectContaining({

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { generateApiKey } from '../../gateway/keys/api-key-format.ts';
 import { send } from '../support/http/http.ts';
 import { startGatewayKit } from '../support/kits/gateway-kit.ts';
-import { redisStateOf, startGateway } from '../support/kits/service.ts';
+import { metricOf, redisStateOf, startGateway } from '../support/kits/service.ts';
 import { shared } from '../support/kits/shared.ts';
 import { dayUsage } from '../support/stores/day-counter.ts';
 
@@ -20,8 +20,7 @@ describe('a Redis outage', { tags: ['redis-server'], timeout: 120_000 }, () => {
   const pets = (key: string) => send(`${kit.gateway.url}/v1/pets`, { key });
   const redisState = () => redisStateOf(kit.gateway);
   const output = () => kit.gateway.output().slice(outputBefore);
-  const localMode = async () =>
-    /^gateway_local_mode (\d)$/m.exec((await send(`${kit.gateway.adminUrl}/metrics`)).text)?.[1];
+  const localMode = () => metricOf(kit.gateway, 'gateway_local_mode');
 
   const outages = [
     { name: 'killed', begin: () => kit.server.kill(), end: () => kit.server.restart() },
@@ -55,7 +54,7 @@ describe('a Redis outage', { tags: ['redis-server'], timeout: 120_000 }, () => {
       expect(during.at(-1)?.json).toMatchObject({ code: 'rate_limit_exceeded' });
       expect(Number(during.at(-1)?.header('Retry-After'))).toBeGreaterThan(0);
       expect(during[0]?.header('RateLimit-Policy')).toBe('"minute";q=30;w=60, "day";q=1000;w=86400');
-      expect(await localMode()).toBe('1');
+      expect(await localMode()).toBe(1);
       expect(await redisState()).toBe('unavailable');
 
       for (const key of [unseen.key, generateApiKey()]) {
@@ -68,7 +67,7 @@ describe('a Redis outage', { tags: ['redis-server'], timeout: 120_000 }, () => {
 
       await end();
       await expect.poll(redisState, { timeout: 2000, interval: 20 }).toBe('ok');
-      expect(await localMode()).toBe('0');
+      expect(await localMode()).toBe(0);
       expect((await pets(unseen.key)).status).toBe(200);
       // 5 before and 30 during the outage. The request in flight when Redis stopped replying may count twice.
       await expect

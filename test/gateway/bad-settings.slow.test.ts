@@ -3,7 +3,7 @@ import type { RedisClient } from '../../gateway/platform/redis/redis-client.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { send } from '../support/http/http.ts';
 import { startGatewayKit } from '../support/kits/gateway-kit.ts';
-import { runOps, type Service } from '../support/kits/service.ts';
+import { metricOf, runOps, type Service } from '../support/kits/service.ts';
 import { shared } from '../support/kits/shared.ts';
 
 describe('invalid values in Redis', () => {
@@ -17,25 +17,16 @@ describe('invalid values in Redis', () => {
 
   const policyOf = async (key: string) =>
     (await send(`${gateway.url}/v1/pets`, { key })).header('RateLimit-Policy');
-  const metric = async (key: string) =>
-    new RegExp(`gateway_bad_settings{key="${key}"} (\\d+)`).exec(
-      (await send(`${gateway.adminUrl}/metrics`)).text,
-    )?.[1];
+  const metric = (key: string) => metricOf(gateway, `gateway_bad_settings{key="${key}"}`);
 
   const pro = redisKeys.plan('pro');
   const limits = { minute: 300, day: 10_000 };
 
-  test.each<[damage: string, make: () => Promise<unknown>, issues: string, minute: number, day: number]>([
-    ['a limit that is text', () => redis.hset(pro, 'minute', 'many'), '1', 300, 10_000],
-    ['a deleted plan', () => redis.del(pro), '2', 300, 10_000],
-    ['a value of another type', () => redis.set(pro, 'oops'), '1', 300, 10_000],
-    [
-      'one limit beside a valid one',
-      () => redis.hset(pro, { minute: 'oops', day: 20_000 }),
-      '1',
-      300,
-      20_000,
-    ],
+  test.each<[damage: string, make: () => Promise<unknown>, issues: number, minute: number, day: number]>([
+    ['a limit that is text', () => redis.hset(pro, 'minute', 'many'), 1, 300, 10_000],
+    ['a deleted plan', () => redis.del(pro), 2, 300, 10_000],
+    ['a value of another type', () => redis.set(pro, 'oops'), 1, 300, 10_000],
+    ['one limit beside a valid one', () => redis.hset(pro, { minute: 'oops', day: 20_000 }), 1, 300, 20_000],
   ])(
     '%s is logged and counted in a metric, and the last valid one stays in force',
     async (_damage, make, issues, minute, day) => {
@@ -46,7 +37,7 @@ describe('invalid values in Redis', () => {
       await expect.poll(gateway.output).toContain('"key":"gw:plan:pro"');
       await redis.del(pro);
       await redis.hset(pro, limits);
-      await expect.poll(() => metric('gw:plan:pro'), { timeout: 2000 }).toBe('0');
+      await expect.poll(() => metric('gw:plan:pro'), { timeout: 2000 }).toBe(0);
     },
   );
 

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import type { LiveState } from '../../gateway/control/status/live-state.ts';
 import { startGatewayFleet } from '../support/kits/gateway-fleet.ts';
 import { openLive, problemTitles, type LiveConsole } from '../support/kits/live-kit.ts';
-import { startGateway } from '../support/kits/service.ts';
+import { metricOf, startGateway } from '../support/kits/service.ts';
 import { shared } from '../support/kits/shared.ts';
 import { startRedisServer } from '../support/stores/redis-server.ts';
 
@@ -93,9 +93,8 @@ describe('the state of a fleet of two gateways, one with two workers', { tags: [
       expectWhole(state);
       expect(problemTitles(state)).toContainEqual('Gateways were without Redis');
     }, 30_000);
-    const metrics = await (await fetch(`${fleet.gateways[0]?.adminUrl}/metrics`)).text();
-    const [, seconds] = /^gateway_local_mode_seconds_total (\S+)$/m.exec(metrics) ?? [];
-    expect(Number(seconds)).toBeGreaterThan(0);
+    const [gateway] = fleet.gateways;
+    expect(gateway && (await metricOf(gateway, 'gateway_local_mode_seconds_total'))).toBeGreaterThan(0);
   });
 
   test('no longer shows a gateway that was shut down, and shows one that was started', async () => {

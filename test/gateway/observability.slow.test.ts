@@ -4,6 +4,7 @@ import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { maxCollectedBytes } from '../../gateway/upstream/exchange.ts';
 import { send } from '../support/http/http.ts';
 import { startGatewayKit } from '../support/kits/gateway-kit.ts';
+import { metricOf } from '../support/kits/service.ts';
 import { shared } from '../support/kits/shared.ts';
 import { hasRedisServer } from '../support/stores/redis-server.ts';
 import { respondWithPets } from '../support/upstreams/upstream.ts';
@@ -24,11 +25,7 @@ describe('observability of an instance', () => {
 
   const pets = (key: string, path = '/v1/pets') => send(`${kit.gateway.url}${path}`, { key });
   const metrics = async () => (await send(`${kit.gateway.adminUrl}/metrics`)).text;
-  /** Value of a series, named with all its labels; 0 if it does not exist. */
-  const value = async (series: string) => {
-    const line = (await metrics()).split('\n').find((text) => text.startsWith(`${series} `));
-    return Number(line?.split(' ')[1] ?? 0);
-  };
+  const value = async (series: string) => (await metricOf(kit.gateway, series)) ?? 0;
   const logLines = () =>
     kit.gateway
       .output()

@@ -3,6 +3,7 @@ import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { anonymousPlan } from '../../gateway/quota/plan-settings.ts';
 import { send } from '../support/http/http.ts';
 import { startGatewayKit } from '../support/kits/gateway-kit.ts';
+import { metricOf } from '../support/kits/service.ts';
 import { shared } from '../support/kits/shared.ts';
 
 describe('refused addresses', { tags: ['redis-server'] }, () => {
@@ -13,11 +14,7 @@ describe('refused addresses', { tags: ['redis-server'] }, () => {
       headers: { 'x-forwarded-for': address },
       ...(key === undefined ? {} : { key }),
     });
-  const metric = async (series: string) => {
-    const { text } = await send(`${kit.gateway.adminUrl}/metrics`);
-    const line = text.split('\n').find((each) => each.startsWith(`${series} `));
-    return line === undefined ? undefined : Number(line.slice(series.length + 1));
-  };
+  const metric = (series: string) => metricOf(kit.gateway, series);
   const statusOf = async (...request: Parameters<typeof from>) => (await from(...request)).status;
 
   test('refusals without a key count under the plan anonymous', async () => {

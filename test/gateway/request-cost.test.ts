@@ -6,6 +6,7 @@ import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { loadScript } from '../../gateway/platform/redis/scripts.ts';
 import { postJson, send } from '../support/http/http.ts';
 import { startGatewayKit } from '../support/kits/gateway-kit.ts';
+import { metricOf } from '../support/kits/service.ts';
 import { shared } from '../support/kits/shared.ts';
 import { monitorRedis, type MonitoredCommand } from '../support/stores/redis-monitor.ts';
 
@@ -144,10 +145,8 @@ describe('the cost of a request', { tags: ['redis-server'] }, () => {
   });
 
   /** Bytes of V8's old space, where objects are that outlive two collections. */
-  async function oldSpace(): Promise<number> {
-    const { text } = await send(`${kit.gateway.adminUrl}/metrics`);
-    return Number(/^nodejs_heap_space_size_used_bytes\{space="old"\} (\d+)$/m.exec(text)?.[1]);
-  }
+  const oldSpace = async () =>
+    (await metricOf(kit.gateway, 'nodejs_heap_space_size_used_bytes{space="old"}')) ?? Number.NaN;
 
   test('what a request allocates is free again after it, without a collection of the old space', async () => {
     const { key } = await issue();

@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
 import { expect } from 'vitest';
-import { recordSecrets } from '../checks/evidence.ts';
 import { countCoverage } from './browser-coverage.ts';
 import { chromiumPath } from './chromium.ts';
 
@@ -94,11 +93,4 @@ export async function barriers(
 /** Barriers that axe-core calls serious or critical. */
 export function seriousBarriers(page: Page): Promise<string[]> {
   return barriers(page, (impact) => impact === 'serious' || impact === 'critical');
-}
-
-/** What the page shows to be copied: a key, or a link. */
-export async function shownToCopy(page: Page): Promise<string> {
-  const text = await page.locator('copy-field').evaluate((field) => Reflect.get(field, 'text') as string);
-  recordSecrets(text);
-  return text;
 }

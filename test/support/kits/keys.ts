@@ -11,7 +11,7 @@ import {
   type NewApiKey,
 } from '../../../gateway/control/keys/keys.ts';
 import { rotateKey } from '../../../gateway/control/keys/rotate-key.ts';
-import { placeOfHash, readKeyOfHash, showStoredKey } from '../../../gateway/control/keys/stored-keys.ts';
+import { placeOfHash, showStoredKey } from '../../../gateway/control/keys/stored-keys.ts';
 import { hashApiKey } from '../../../gateway/keys/api-key-format.ts';
 import { readKeyPrefix, setKeyPrefix } from '../../../gateway/platform/config/key-prefix.ts';
 import { createAuditLog } from '../../../gateway/platform/redis/record-change.ts';
@@ -80,10 +80,6 @@ export function keyIssuer(redis: RedisClient) {
       changeCustomer: (id: CustomerId, change: CustomerChange) => changeCustomer(session, id, change),
       revoke: (id: string) => revokeKey(session, id),
       show: (id: string) => showStoredKey(redis, id),
-      async findByKey(key: string) {
-        const found = await readKeyOfHash(redis, hashApiKey(key));
-        return found?.record;
-      },
     },
     async issue(wanted: Partial<NewApiKey> = {}): Promise<IssuedKey> {
       await adoptKeyPrefix(redis);

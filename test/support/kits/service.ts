@@ -246,6 +246,16 @@ export async function redisStateOf({ adminUrl }: Pick<Service, 'adminUrl'>): Pro
   return ((await send(`${adminUrl}/readyz`)).json as { redis: string }).redis;
 }
 
+/** Value of a series of a gateway's metrics, named with all its labels; undefined if it does not exist. */
+export async function metricOf(
+  { adminUrl }: Pick<Service, 'adminUrl'>,
+  series: string,
+): Promise<number | undefined> {
+  const { text } = await send(`${adminUrl}/metrics`);
+  const line = text.split('\n').find((each) => each.startsWith(`${series} `));
+  return line === undefined ? undefined : Number(line.slice(series.length + 1));
+}
+
 /** Starts the example of an orders service as a process on a port. */
 export function startOrdersService(port: number, dataDirectory: string): Promise<Service> {
   const publicKey = join(dataDirectory, 'internal-token', 'public.pem');

@@ -1,5 +1,5 @@
 import { send } from '../http/http.ts';
-import type { Service } from '../kits/service.ts';
+import { metricOf, type Service } from '../kits/service.ts';
 
 /** State of each upstream according to the gateway, by URL. */
 export async function upstreamStates(gateway: Service): Promise<Record<string, string>> {
@@ -8,11 +8,8 @@ export async function upstreamStates(gateway: Service): Promise<Record<string, s
 }
 
 /** Metric of an upstream: 1 if it is up, undefined if it has no metric. */
-export async function upstreamUp(gateway: Service, url: string): Promise<number | undefined> {
-  const { text } = await send(`${gateway.adminUrl}/metrics`);
-  const [, value] = text.split(`gateway_upstream_up{service="pets-service",upstream="${url}"} `);
-  return value === undefined ? undefined : Number.parseInt(value, 10);
-}
+export const upstreamUp = (gateway: Service, url: string) =>
+  metricOf(gateway, `gateway_upstream_up{service="pets-service",upstream="${url}"}`);
 
 /** Log messages about upstreams in a gateway's output. */
 export function upstreamLogMessages(output: string): string[] {
