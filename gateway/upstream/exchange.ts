@@ -7,7 +7,7 @@ import { isSafe } from '../platform/http/request.ts';
 import { endOnceRead, endWithBody, helpLink } from '../platform/http/response.ts';
 import { hasIdempotencyKey } from './headers.ts';
 import type { Transport, TransportOptions, UpstreamAttempt, UpstreamHeaders } from './transport.ts';
-import { isConnectionLost, isUpstreamFault, upstreamError } from './upstream-error.ts';
+import { errorCodeOf, isConnectionLost, isUpstreamFault, upstreamError } from './upstream-error.ts';
 import type { Target } from './upstreams.ts';
 
 /** Larger than a page of a hundred entries of a kilobyte each. */
@@ -83,11 +83,13 @@ class Exchange<Req extends IncomingMessage, Res extends ServerResponse>
     this.#res.prependListener('close', () => {
       if (!this.#settled) this.#onClientGone();
     });
-    // Too large, malformed or late: known while it is sent, or waits for a connection.
-    if (this.#body instanceof Readable) this.#body.once('error', (error) => this.#abort(error));
     try {
-      // Throws if the caller has too many.
-      if (this.#body instanceof Readable) this.#endStream = this.#options.takeStream(this.#res);
+      if (this.#body instanceof Readable) {
+        // Too large, malformed or late: known while it is sent, or waits for a connection.
+        this.#body.once('error', (error) => this.#abort(error));
+        // Throws if the caller has too many.
+        this.#endStream = this.#options.takeStream(this.#res);
+      }
       this.#send();
     } catch (error) {
       this.#settle(toError(error));
@@ -241,8 +243,7 @@ class Exchange<Req extends IncomingMessage, Res extends ServerResponse>
 
   /** undici's timers begin anew with each interim response and each part of the body. */
   #checkTime(): void {
-    if (performance.now() > this.#dueAt)
-      throw new GatewayError('upstream_timeout', { cause: 'the response took too long' });
+    if (performance.now() > this.#dueAt) throw timedOut('the response took too long');
   }
 
   #onQueueTimeout(): void {
@@ -253,8 +254,7 @@ class Exchange<Req extends IncomingMessage, Res extends ServerResponse>
   /** A body that waits for its client has nothing to send. */
   #onBodyTimeout(): void {
     if (this.#body instanceof Readable && this.#body.readableLength === 0) this.#bodyTimer?.refresh();
-    else
-      this.#abort(new GatewayError('upstream_timeout', { cause: 'the upstream did not read the request' }));
+    else this.#abort(timedOut('the upstream did not read the request'));
   }
 
   #onClientGone(): void {
@@ -354,7 +354,4 @@ export function createTransport<Req extends IncomingMessage, Res extends ServerR
     });
 }
 
-/** The code at the beginning of an Error body; undefined for a body that does not begin so. */
-function errorCodeOf(body: Buffer): string | undefined {
-  return /^\s*\{\s*"code"\s*:\s*"([a-z_]{1,40})"/.exec(body.toString('latin1', 0, 80))?.[1];
-}
+const timedOut = (cause: string) => new GatewayError('upstream_timeout', { cause });

@@ -113,3 +113,8 @@ function errorCode(error: unknown): string {
   if (error instanceof AggregateError && !('code' in error)) return errorCode(error.errors[0]);
   return 'code' in error && typeof error.code === 'string' ? error.code : '';
 }
+
+/** The code at the beginning of an Error body; undefined for a body that does not begin so. */
+export function errorCodeOf(body: Buffer): string | undefined {
+  return /^\s*\{\s*"code"\s*:\s*"([a-z_]{1,40})"/.exec(body.toString('latin1', 0, 80))?.[1];
+}
