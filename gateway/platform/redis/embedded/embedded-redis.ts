@@ -83,6 +83,11 @@ interface InProcessRedisOptions {
   announce: (url: string) => void;
 }
 
+/** Every command of a Redis client is an array. Requests of a browser begin with the name of their method. */
+const arrayPrefix = '*'.charCodeAt(0);
+const refusal =
+  '-ERR Possible SECURITY ATTACK detected: this is a Redis port, and the request is not of a Redis client\r\n';
+
 /** Starts Redis in JavaScript, on a real socket on loopback. The library is a development dependency. */
 export async function startInProcessRedis(options: InProcessRedisOptions): Promise<EmbeddedRedis> {
   const { password, announce } = options;
@@ -102,12 +107,21 @@ export async function startInProcessRedis(options: InProcessRedisOptions): Promi
   const state = new RedisServerState({ databaseCount: 1, compatibility, requirepass: password });
   const executor = createRedisCommandExecutor({ compatibility });
   const sockets = new Set<Socket>();
-  // The library's own server listens on all interfaces.
+  // The library's own server listens on all interfaces, and executes the lines of an HTTP request.
   const server = createServer({ keepAlive: true, noDelay: true }, (socket) => {
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
     socket.on('error', () => {});
-    attachSession(new SocketConnectionTransport(socket), { state, executor });
+    socket.once('data', (firstBytes) => {
+      if (firstBytes[0] !== arrayPrefix) {
+        socket.write(refusal);
+        socket.destroySoon();
+        return;
+      }
+      socket.pause();
+      socket.unshift(firstBytes);
+      attachSession(new SocketConnectionTransport(socket), { state, executor });
+    });
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject).listen(0, '127.0.0.1', resolve);
