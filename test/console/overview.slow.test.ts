@@ -1,10 +1,9 @@
 import type { Page } from 'playwright-core';
-import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { send } from '../support/http/http.ts';
 import { barriers, expectClean } from '../support/kits/browser.ts';
 import { startConsole } from '../support/kits/console-kit.ts';
-import { startGateway } from '../support/kits/service.ts';
 import { shared } from '../support/kits/shared.ts';
 
 describe('the overview', { tags: ['chromium'], timeout: 120_000 }, () => {
@@ -128,24 +127,5 @@ describe('the overview', { tags: ['chromium'], timeout: 120_000 }, () => {
     // The only problem is open.
     const about = page.getByText('Each process limits known API keys');
     await expect.poll(() => about.isVisible(), { timeout: 20_000 }).toBe(true);
-  });
-
-  test('says that it cannot read while the gateway restarts, and recovers by itself', async () => {
-    const { page } = await kit.open('/console/settings', { role: 'viewer' });
-    const { gateway, server, upstream } = kit.kit;
-    await page.getByRole('region', { name: 'Gateways and workers' }).waitFor();
-    await gateway.stop();
-    // That of the form for the retention of use says so as well.
-    await page.getByRole('alert').first().waitFor({ timeout: 10_000 });
-    const restarted = await startGateway({
-      REDIS_URL: server.url,
-      PETS_SERVICE_URL: upstream.url,
-      GATEWAY_ADMIN_PORT: new URL(kit.origin).port,
-    });
-    onTestFinished(() => restarted[Symbol.asyncDispose]());
-    await expect.poll(() => page.getByRole('alert').count(), { timeout: 15_000 }).toBe(0);
-    const gateways = page.getByRole('region', { name: 'Gateways and workers' });
-    await expect.poll(() => gateways.innerText(), { timeout: 10_000 }).toContain(`pid ${restarted.pid}`);
-    expect(await gateways.innerText()).not.toContain(`pid ${gateway.pid}`);
   });
 });

@@ -95,16 +95,6 @@ describe('shutdown of the gateway', () => {
 });
 
 describe('shutdown of the pets service', () => {
-  test('SIGTERM: exits with 0, and starts again on the same data', async () => {
-    await using directory = await temporaryDirectory();
-    const env = { DATA_DIR: directory.path };
-    const first = await startPetsService(env);
-    expect(await first.stop()).toBe(0);
-    const second = await startPetsService(env);
-    expect((await send(`${second.url}/readyz`)).json).toEqual({ status: 'ok', database: 'ok' });
-    expect(await second.stop()).toBe(0);
-  });
-
   test('SIGTERM: a create in flight is completed', { tags: ['postgresql'] }, async () => {
     await using directory = await temporaryDirectory();
     const databaseUrl = await createDatabase();

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
@@ -32,13 +31,9 @@ describe('a service that is known by its path', () => {
         stack.use(await listening(createServer(listener))).url;
       const url = await listen((req, res) => (req.url === '/readyz' ? res.end() : respond(req, res)));
       const inner = await listen((req, res) => res.setHeader('set-cookie', cookies).end(`inner ${req.url}`));
-      const events = await listen((_req, res) =>
-        res.writeHead(200, { 'content-type': 'text/event-stream' }).write(': hello\n\n'),
-      );
       const services = {
         shop: { urls: [url], paths: ['/v1'], maxBodyBytes, timeoutMs: 2000 },
         inner: { urls: [inner], paths: ['/v1/inner'], setCookie: true },
-        events: { urls: [events], paths: ['/v1/events'], connections: 2000, timeoutMs: 60_000 },
       };
       return { services, api: { keyHeader: 'X-API-Key' } };
     }),
@@ -331,23 +326,6 @@ describe('a service that is known by its path', () => {
         expect((most - before) / megabyte).toBeLessThan(150);
       },
     );
-
-    test('that waits costs at most 40 KiB', { tags: ['linux'] }, async () => {
-      const sockets: Socket[] = [];
-      onTestFinished(() => sockets.forEach((socket) => socket.destroy()));
-      const openStreams = async (count: number) => {
-        for (let index = 0; index < count; index += 1) {
-          const socket = connect(kit.gateway.port, '127.0.0.1');
-          sockets.push(socket);
-          socket.write(head('GET', '/v1/events'));
-          await once(socket, 'data');
-        }
-      };
-      await openStreams(100);
-      const before = residentBytes(kit.gateway.pid);
-      await openStreams(900);
-      expect((residentBytes(kit.gateway.pid) - before) / 900 / 1024).toBeLessThan(40);
-    });
 
     test('is an event stream for an EventSource, which gets each event as it is sent', async () => {
       const sent: (() => void)[] = [];
