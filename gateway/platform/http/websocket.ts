@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
-import { pipeline, type Duplex } from 'node:stream';
+import type { Duplex } from 'node:stream';
 import { createSlots } from './connection-limits.ts';
 import { hasBody } from './request.ts';
 
@@ -46,11 +46,11 @@ export function createWebSockets<Owner extends Key>() {
     /** Connects both sides, whose handshake is complete. */
     open(client: Duplex, service: Duplex, owner: Owner): void {
       open.set(client, owner);
-      for (const side of [client, service]) if (side instanceof Socket) side.setKeepAlive(true, keepAliveMs);
-      pipeline(client, service, client, () => {
-        open.delete(client);
-        for (const side of [client, service]) side.destroy();
-      });
+      // Not pipeline, whose listeners are so many that Node warns of a leak.
+      client.pipe(service).pipe(client);
+      client.once('close', () => open.delete(client));
+      closeWith(client, service);
+      closeWith(service, client);
       if (isEnding) client.destroy();
     },
     /** Closes those of whom the function resolves to false. */
@@ -67,4 +67,11 @@ export function createWebSockets<Owner extends Key>() {
       for (const client of open.keys()) client.destroy();
     },
   };
+}
+
+/** Closes one end with the other, once what that has sent is written. */
+function closeWith(side: Duplex, other: Duplex): void {
+  if (side instanceof Socket) side.setKeepAlive(true, keepAliveMs);
+  side.on('error', () => {});
+  side.once('close', () => (other instanceof Socket ? other.destroySoon() : other.destroy()));
 }
