@@ -9,6 +9,7 @@ import { choosePort, publicEndpoint } from '../platform/config/endpoints.ts';
 import type { InstanceConfig } from '../platform/config/instance-config.ts';
 import type { Metrics } from '../platform/observability/metrics.ts';
 import { statusKeptMs, type GatewayIdentity } from '../platform/redis/process-statuses.ts';
+import { watchHandover } from './handover.ts';
 import {
   addCounts,
   mergeHealth,
@@ -53,6 +54,7 @@ interface WorkerState {
   /** Called when a metrics snapshot arrives. */
   onMetrics: (() => void)[];
   failure: string | undefined;
+  readonly closeHandedOver: () => void;
 }
 
 /** What workers serve with, and what files hold. */
@@ -135,6 +137,7 @@ export function createPrimary(dependencies: PrimaryDependencies): Primary {
       metrics: [],
       onMetrics: [],
       failure: undefined,
+      closeHandedOver: watchHandover(worker),
     };
     workers.set(worker.id, state);
     worker.on('message', (message: FromWorker) => onMessage(state, message));
@@ -189,6 +192,7 @@ export function createPrimary(dependencies: PrimaryDependencies): Primary {
         started.reject(new Error(state.failure ?? `a worker exited at its start (${end})`));
         break;
       case 'running':
+        state.closeHandedOver();
         if (state.part === 'serving') restartWorker(state);
         break;
       case 'draining':
