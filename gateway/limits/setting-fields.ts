@@ -13,8 +13,6 @@ export interface NumberField {
   decimals?: true;
   /** In a form. */
   label: string;
-  /** Behind the number. */
-  unit?: string;
   meaning: string;
 }
 
@@ -22,23 +20,21 @@ export interface NumberField {
 export const anonymousWindow = 'minute' satisfies WindowName;
 
 /** The limit of each address for requests without a valid key. */
-export const anonymousField: NumberField & { unit: string } = {
+export const anonymousField: NumberField = {
   min: 1,
   max: maxLimit,
   default: 60,
   label: 'Limit of each address, requests a minute',
-  unit: `requests ${eachExactly(anonymousWindow)}`,
   meaning: `requests ${eachExactly(anonymousWindow)}`,
 };
 
 /** How long use is kept, besides the present day. */
-export const retentionField: NumberField & { unit: string } = {
+export const retentionField: NumberField = {
   min: 1,
   /** Some eleven years. */
   max: 4000,
   default: 400,
   label: 'Kept for, days',
-  unit: 'days',
   meaning: 'days for which the usage of each customer and day is kept',
 };
 

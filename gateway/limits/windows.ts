@@ -144,18 +144,15 @@ export interface WindowState {
 /** State of each window that has a limit. */
 export type WindowStates = ByWindow<WindowState>;
 
-/** What decides between windows, whatever else is known of them. Ends are in any unit that all of them share. */
-interface Rankable {
-  remaining: number;
-  resetMs: number;
-}
-
 /**
  * The window that refuses a request: of those with less left than it costs, the one that ends last, since a retry can succeed
  * only then.
  * @returns undefined if none has less
  */
-export function refusingWindow(states: ByWindow<Rankable>, units = 1): WindowName | undefined {
+export function refusingWindow(
+  states: ByWindow<Pick<WindowState, 'remaining' | 'resetMs'>>,
+  units = 1,
+): WindowName | undefined {
   let refusing: WindowName | undefined;
   let latest = -Infinity;
   for (const { name } of windows) {

@@ -152,7 +152,7 @@ export const sessionOperations = [
       offer: 'End…',
       tone: 'danger',
       heading: 'End the session of {name}?',
-      text: 'The browser is signed out at once. What is typed in it and not saved stays there.',
+      text: 'The browser is signed out at once. What is typed in it and not saved is lost.',
       done: '{name} is signed out.',
     },
     // It ends one or all; the route ends one.

@@ -75,7 +75,7 @@ export const windowTexts = (windows: WindowViews) =>
   );
 
 /** What a customer has used of its windows now, and what one of its keys has done to be banned. */
-export interface WindowsNow extends Pick<Usage, 'banMs' | 'strikes' | 'nowMs'> {
+export interface WindowsNow extends Pick<Usage, 'strikes' | 'nowMs'> {
   windows: WindowViews;
 }
 
@@ -93,13 +93,13 @@ export async function readWindows(
     banPolicy,
   });
   if (usage === undefined) throw new Error('read-usage-4.lua compared a rev despite anyRev');
-  const { windows, banMs, strikes, nowMs } = usage;
+  const { windows, strikes, nowMs } = usage;
   const views = mapWindows(windows, ({ used, remaining, resetMs }, name): WindowView => {
     const limit = limits[name] ?? null;
     const resetsAt = new Date(nowMs + resetMs).toISOString();
     return { used, limit, remaining: limit === null ? null : remaining, resetsAt };
   });
-  return { windows: views, banMs, strikes, nowMs };
+  return { windows: views, strikes, nowMs };
 }
 
 /** What a customer may use and uses now, with all of its keys together. */

@@ -45,7 +45,7 @@ const given = (fields: Record<string, string>) =>
 const isKey = (line: TransferredLine): line is PlacedKey => 'record' in line;
 
 const fields = z.record(z.string(), z.string());
-const lineSchema = z.strictObject({
+const lineFields = {
   customerId: z.string().refine(isCustomerId, 'is not cus_ and 1 to 96 letters, digits, _ and -'),
   customer: fields,
   sha256: z
@@ -55,6 +55,10 @@ const lineSchema = z.strictObject({
   key: fields
     .refine(({ id = '' }) => keyIdPattern.test(id) && !isCustomerId(id), 'has no valid id')
     .optional(),
+};
+const lineSchema = z.strictObject(lineFields, {
+  error: ({ code }) =>
+    code === 'unrecognized_keys' ? undefined : 'it is not JSON as ops keys export prints it',
 });
 
 /** @throws InvalidOperation or UnexpectedValue for a line that is invalid */

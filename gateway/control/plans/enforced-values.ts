@@ -9,10 +9,8 @@ const aliveMs = 10_000;
 export interface EnforcedValues {
   /** Gateways that run, each with one process or several workers. */
   gateways: number;
-  /** The fields of a setting, once for each different value; the one that most processes enforce first. */
-  of(key: string): Fields[];
   /**
-   * What gateways enforce, with their number: the same for a value of several settings.
+   * What gateways enforce, with their number, once for each different value; the one that most processes enforce first.
    * @param valueOf makes it of the fields by Redis key; undefined leaves the process out
    */
   counted<Value>(
@@ -36,15 +34,7 @@ export async function readEnforcedValues({ redis }: Pick<ReadingSession, 'redis'
       );
   };
 
-  return {
-    gateways: gatewaysOf(processes),
-    of: (key) =>
-      counted((fieldsOf) => {
-        const fields = fieldsOf(key);
-        return Object.keys(fields).length === 0 ? undefined : fields;
-      }).map(({ value }) => value),
-    counted,
-  };
+  return { gateways: gatewaysOf(processes), counted };
 }
 
 const gatewaysOf = (found: readonly { gateway: string }[]) =>

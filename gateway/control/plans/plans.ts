@@ -187,7 +187,7 @@ export async function assertPlan({ redis }: ReadingSession, name: string): Promi
   if ((await redis.exists(redisKeys.plan(name))) === 1) return;
   const names = await readLimitedPlans(redis);
   if (!names.includes(name))
-    throw new UnknownId(`${unknownPlan(name, names).message}; with create, it is made`);
+    throw new UnknownId(`${unknownPlan(name, names).message}; with --create, it is made`);
 }
 
 /** @throws InvalidOperation if the name is that of no plan, or of one without limits of its own */

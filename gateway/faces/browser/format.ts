@@ -28,9 +28,6 @@ export const plural = (count: number | undefined, one: string, many: string = `$
 /** @param text that begins with a small letter */
 export const capitalized = (text: string) => `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 
-/** @param text that begins with a small letter and has no full stop */
-export const sentence = (text: string) => `${capitalized(text)}.`;
-
 /**
  * A time in the viewer's zone, with UTC on hover.
  * @param options time: without the date, for today

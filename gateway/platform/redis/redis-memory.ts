@@ -36,10 +36,6 @@ export function infoNumber(info: string, field: string): number {
   return Number(new RegExp(`^${field}:(\\d+)`, 'm').exec(info)?.[1] ?? 0);
 }
 
-/** The risk of a Redis that keeps no append-only file. */
-export const appendOnlyOff =
-  'appendonly is off, so a restart of Redis may lose API keys and counters: set it to yes';
-
 /**
  * Settings of Redis under which it may silently lose API keys, counters or bans. Empty if Redis does not tell, which some
  * managed ones do not.
@@ -56,7 +52,9 @@ export async function findRiskySettings(redis: RedisClient): Promise<string[]> {
           `maxmemory-policy is ${policy}, which evicts API keys when memory is full: set noeviction`,
         );
       }
-      if (infoField(info, 'aof_enabled') === '0') risks.push(appendOnlyOff);
+      if (infoField(info, 'aof_enabled') === '0') {
+        risks.push('appendonly is off, so a restart of Redis may lose API keys and counters: set it to yes');
+      }
       return risks;
     }),
   );

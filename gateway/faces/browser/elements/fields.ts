@@ -71,14 +71,9 @@ export const field = (label: unknown, name: string, options: FieldOptions = {}) 
 };
 
 /** A box to tick. */
-export const checkbox = (
-  label: unknown,
-  name: string,
-  { checked = false, required = false }: { checked?: boolean; required?: boolean } = {},
-) =>
+export const checkbox = (label: unknown, name: string, { checked = false }: { checked?: boolean } = {}) =>
   html`<label class="check row"
-    ><input type="checkbox" name=${name} ?required=${required} .checked=${checked} />
-    <span>${labelled(label)}</span></label
+    ><input type="checkbox" name=${name} .checked=${checked} /> <span>${labelled(label)}</span></label
   >`;
 
 /** @param options value and text of each; the value of the address or record is one of them, even if it is not known any more */
