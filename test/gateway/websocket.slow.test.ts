@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
+import { connect } from 'node:net';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { WebSocket, WebSocketServer, type ClientOptions } from 'ws';
 import { residentBytes } from '../support/checks/resident-memory.ts';
@@ -32,6 +34,12 @@ describe('a service with upgrade: true', () => {
           socket.end(
             Buffer.concat([Buffer.from('HTTP/1.1 200 OK\r\n\r\n'), Buffer.alloc(30 * megabyte, 'x')]),
           );
+        } else if (req.url === '/live/open') {
+          socket.write(
+            'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n',
+          );
+          // Ends never, as long as nobody ends it.
+          socket.resume();
         } else if (req.url !== '/live/silent') {
           echo.handleUpgrade(req, socket, head, (client) => echo.emit('connection', client, req));
         }
@@ -65,6 +73,8 @@ describe('a service with upgrade: true', () => {
     return socket;
   }
 
+  const upgradeRequest = (path: string, upgrade: string) =>
+    `GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nConnection: Upgrade\r\nUpgrade: ${upgrade}\r\nSec-WebSocket-Key: x3JJHMbDL1EzLkh9GBhXDw==\r\nSec-WebSocket-Version: 13\r\n\r\n`;
   const opened = (socket: WebSocket) => new Promise((resolve) => socket.once('open', resolve));
   const closed = (socket: WebSocket) => new Promise((resolve) => socket.once('close', resolve));
   const refused = (socket: WebSocket) =>
@@ -140,14 +150,12 @@ describe('a service with upgrade: true', () => {
   });
 
   test('gets any other request, also with an upgrade to something else, and no other service gets one', async () => {
-    const head = (path: string, upgrade: string) =>
-      `GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nConnection: Upgrade\r\nUpgrade: ${upgrade}\r\nSec-WebSocket-Key: x3JJHMbDL1EzLkh9GBhXDw==\r\nSec-WebSocket-Version: 13\r\n\r\n`;
     const statuses = await Promise.all(
       [
-        head('/live/a', 'h2c'),
-        head('/plain/a', 'websocket'),
-        head('/live/%2e%2e/a', 'websocket'),
-        head('/live/a', 'websocket').replace('\r\n\r\n', '\r\nContent-Length: 1\r\n\r\nx'),
+        upgradeRequest('/live/a', 'h2c'),
+        upgradeRequest('/plain/a', 'websocket'),
+        upgradeRequest('/live/%2e%2e/a', 'websocket'),
+        upgradeRequest('/live/a', 'websocket').replace('\r\n\r\n', '\r\nContent-Length: 1\r\n\r\nx'),
       ].map(async (bytes) => Number((await sendRaw(kit.gateway.port, bytes)).split(' ')[1])),
     );
     expect(statuses).toEqual([418, 418, 400, 418]);
@@ -196,6 +204,15 @@ describe('a service with upgrade: true', () => {
       return Promise.race([opened(socket).then(() => 101), refused(socket).then(({ status }) => status)]);
     };
     await expect.poll(another).toBe(101);
+  });
+
+  test('loses one whose client has ended its side, though the service has not', async () => {
+    const socket = connect(kit.gateway.port);
+    onTestFinished(() => void socket.destroy());
+    socket.write(upgradeRequest('/live/open', 'websocket'));
+    expect(String((await once(socket, 'data'))[0])).toMatch(/^HTTP\/1.1 101 /);
+    socket.end();
+    await once(socket, 'close');
   });
 
   test('takes no memory for a client that does not read', async () => {

@@ -20,6 +20,8 @@ export type WebSockets<Owner extends Key> = ReturnType<typeof createWebSockets<O
 const maxOpen = 1000;
 /** Of one customer, whatever the number of its keys. */
 const maxOpenOfCustomer = 100;
+/** Time for one end to close with the other: it may not read, or never end its own side. */
+const closeTimeoutMs = 5000;
 /** An end that has vanished is noticed by TCP. */
 const keepAliveMs = 30_000;
 
@@ -69,9 +71,11 @@ export function createWebSockets<Owner extends Key>() {
   };
 }
 
-/** Closes one end with the other, once what that has sent is written. */
+/** Closes one end with the other, once what that has sent is written, or soon after that has ended or closed. */
 function closeWith(side: Duplex, other: Duplex): void {
   if (side instanceof Socket) side.setKeepAlive(true, keepAliveMs);
   side.on('error', () => {});
   side.once('close', () => (other instanceof Socket ? other.destroySoon() : other.destroy()));
+  for (const event of ['end', 'close'])
+    side.once(event, () => void setTimeout(() => other.destroy(), closeTimeoutMs).unref());
 }
