@@ -10,23 +10,27 @@ import type { IdleConnections } from './client-connections.ts';
 /** The limit that a connection exceeds: that of all connections, or that of its address. */
 export type ConnectionLimit = 'total' | 'address';
 
-interface ConnectionLimitsOptions {
-  maxConnections: number;
-  maxConnectionsPerAddress: number;
-  /** Refused connections beyond this number are closed at once, and so cost next to nothing. */
-  maxOpenRefused: number;
-  /** Connections that give way to new ones. */
-  idle: IdleConnections;
+/** What decides on connections, and who is told of them. */
+export interface ConnectionObservers {
   /** Whether an address belongs to a trusted proxy, whose clients share its address. */
   isProxy: (address: string) => boolean;
-  /** Called with the number of open connections. */
-  onOpen: (count: number) => void;
-  /** Called for each connection that had to give way. */
-  onClosedIdle: () => void;
-  /** Called for each refusal, with the address or IPv6 network of the connection. */
-  onRefused: (limit: ConnectionLimit, group: string) => void;
+  /** Called with the number of open connections of this process. */
+  onOpenConnections: (count: number) => void;
+  /** Called for each idle connection that is closed for a new one. */
+  onClosedIdleConnection: () => void;
+  /** Called for each refused connection, with its address or IPv6 network. */
+  onRefusedConnection: (limit: ConnectionLimit, group: string) => void;
 }
 
+interface ConnectionLimitsOptions extends ConnectionObservers {
+  maxConnections: number;
+  maxConnectionsPerAddress: number;
+  /** Connections that give way to new ones. */
+  idle: IdleConnections;
+}
+
+/** Refused connections beyond this number are closed at once. They take files that the process may open (`ulimit -n`). */
+const maxOpenRefused = 50;
 /** Time for a refused connection to send a request and read why it is refused. */
 const refusalTimeoutMs = 1000;
 
@@ -40,25 +44,24 @@ export function limitConnections(
   server: Server,
   options: ConnectionLimitsOptions,
 ): Pick<WeakMap<Socket, ConnectionLimit>, 'get'> {
-  const { maxConnections, maxConnectionsPerAddress, maxOpenRefused, idle, isProxy } = options;
-  const { onOpen, onClosedIdle, onRefused } = options;
+  const { maxConnections, maxConnectionsPerAddress, idle, isProxy, onOpenConnections } = options;
   const takeSlotOf = createSlots(Infinity, maxConnectionsPerAddress);
   const refused = new WeakMap<Socket, ConnectionLimit>();
   let open = 0;
   let openRefused = 0;
 
   function admit(socket: Socket, freeSlot: () => void): void {
-    onOpen((open += 1));
+    onOpenConnections((open += 1));
     idle.add(socket);
     socket.once('close', () => {
       idle.remove(socket);
-      onOpen((open -= 1));
+      onOpenConnections((open -= 1));
       freeSlot();
     });
   }
 
   function refuse(socket: Socket, limit: ConnectionLimit, group: string): void {
-    onRefused(limit, group);
+    options.onRefusedConnection(limit, group);
     refused.set(socket, limit);
     if (openRefused >= maxOpenRefused) {
       socket.destroy();
@@ -82,7 +85,7 @@ export function limitConnections(
         freeSlot();
         return refuse(socket, 'total', group);
       }
-      onClosedIdle();
+      options.onClosedIdleConnection();
     }
     admit(socket, freeSlot);
   });

@@ -21,11 +21,11 @@ import {
   type Drain,
   type Exchange,
 } from './client-connections.ts';
-import { limitConnections, type ConnectionLimit } from './connection-limits.ts';
+import { limitConnections, type ConnectionLimit, type ConnectionObservers } from './connection-limits.ts';
 import { hasBody, raiseRequestError } from './request.ts';
 import { helpLink, parserError, sendRawResponse, tooManyConnections } from './response.ts';
 
-interface HttpServerOptions {
+interface HttpServerOptions extends ConnectionObservers {
   app: RequestListener;
   messageClasses: MessageClasses;
   /** Whether a request becomes a WebSocket; any other that asks for an upgrade is served as if it did not. */
@@ -35,24 +35,13 @@ interface HttpServerOptions {
   /** All methods of the API, for the response to CONNECT. */
   allow: () => readonly string[];
   limits: HttpLimits;
-  /** Whether an address belongs to a trusted proxy. */
-  isProxy: (address: string) => boolean;
   /** Charges the address for something that became no request. @returns rate limit headers for the response to it */
   chargeAddress: (address: string, error: GatewayError) => Promise<Record<string, string>>;
   /** Called for each such response, which no step of the journey sees, with the client's address. */
   onRawResponse: (error: GatewayError, address: string, requestId: string) => void;
   /** Headers with which a page of an origin may read a response. */
   originHeaders: (origin: string | undefined) => Readonly<Record<string, string>>;
-  /** Called with the number of open connections of this process. */
-  onOpenConnections: (count: number) => void;
-  /** Called for each idle connection that is closed for a new one. */
-  onClosedIdleConnection: () => void;
-  /** Called for each refused connection, with its address or IPv6 network. */
-  onRefusedConnection: (limit: ConnectionLimit, group: string) => void;
 }
-
-/** They take files that the process may open (`ulimit -n`) from others. */
-const maxOpenRefused = 50;
 
 /**
  * Creates Node's HTTP server with its own bare responses replaced: a client gets the Error shape whether a step of the
@@ -79,15 +68,7 @@ export function createHttpServer(options: HttpServerOptions): { server: Server; 
   });
   // It would end large uploads. There remains Node's timeout for the headers.
   server.requestTimeout = 0;
-  const refused = limitConnections(server, {
-    ...limits,
-    maxOpenRefused,
-    idle,
-    isProxy: options.isProxy,
-    onOpen: options.onOpenConnections,
-    onClosedIdle: options.onClosedIdleConnection,
-    onRefused: options.onRefusedConnection,
-  });
+  const refused = limitConnections(server, { ...options, ...limits, idle });
   closeSlowReaders(server, limits.responseTimeoutMs);
 
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
