@@ -8,7 +8,7 @@ import { createBrowserFiles, pagePolicy, type BrowserFiles } from '../browser-fi
 import { escapeHtml } from '../html.ts';
 import { pageHeaders } from '../page-document.ts';
 import { guideMarkdown, type GuideSettings } from './guide.ts';
-import { renderPage, searchPage, searchPath, type Page } from './layout.ts';
+import { renderPage, searchPage, searchPath, sectionsOf, type Page } from './layout.ts';
 import { renderMarkdown } from './markdown.ts';
 import { referencePage } from './reference-page.ts';
 import { sampleOrigin } from './samples.ts';
@@ -98,7 +98,7 @@ export function serveDocs(
   { basePath }: Pick<ApiDescription, 'basePath'>,
 ): { match: Docs['match']; serve: RequestHandler } {
   const index = { documentation: '/docs', description: descriptionPath, api: basePath };
-  const files = serveFiles((path, { q }) =>
+  const files = serveFiles((path, { q = '' }) =>
     path === searchPath ? search(String(q).slice(0, maxAskedLength)) : (find(path) ?? findAsset(path)),
   );
   return {
@@ -126,6 +126,7 @@ function createSite(
   publicUrl: string,
 ): Pick<Docs, 'find' | 'findAsset' | 'search'> {
   const assets = createBrowserFiles('/docs/assets', browserFolder);
+  const sections = sectionsOf(pages);
   const links = pages.map((page) => `- [${page.title}](${page.path}.md)`);
   const index = `# ${title}
 
@@ -151,7 +152,7 @@ ${links.join('\n')}
   }
   return {
     find: (path) => (Object.hasOwn(files, path) ? files[path] : undefined),
-    search: (asked) => pageFile(searchPage(pages, asked)),
+    search: (asked) => pageFile(searchPage(sections, asked)),
     findAsset: assets.find,
   };
 }

@@ -25,23 +25,27 @@ interface Site {
 
 export const searchPath = '/docs/search';
 
-/** The page with the sections that have all words of a text; those with more of them in the heading come first. */
-export function searchPage(pages: readonly Page[], asked: string): Page {
-  const words = asked.toLowerCase().split(/\s+/).filter(Boolean);
-  const numberIn = (text: string) => words.filter((word) => text.toLowerCase().includes(word)).length;
-  const found = pages
-    .flatMap(({ path, title, markdown = '' }) =>
-      headingsOf(markdown).map((heading) => ({ heading, path, title })),
-    )
-    .filter(({ heading }) => words.length > 0 && numberIn(heading.section) === words.length)
-    .toSorted((one, other) => numberIn(other.heading.text) - numberIn(one.heading.text));
-  const links = found.map(
-    ({ path, heading, title }) => html`<li><a href="${path}#${heading.id}">${heading.text}</a> ${title}</li>`,
+/** What is searched, once for all searches: anybody may send them, and to read the pages takes 10 ms. */
+export const sectionsOf = (pages: readonly Page[]) =>
+  pages.flatMap(({ path, title, markdown = '' }) =>
+    headingsOf(markdown).map(({ id, text, section }) => ({
+      link: html`<li><a href="${path}#${id}">${text}</a> ${title}</li>`,
+      heading: text.toLowerCase(),
+      text: section.toLowerCase(),
+    })),
   );
+
+/** The page with the sections that have all words of a text; those with more of them in the heading come first. */
+export function searchPage(sections: ReturnType<typeof sectionsOf>, asked: string): Page {
+  const words = asked.toLowerCase().split(/\s+/).filter(Boolean);
+  const numberIn = (text: string) => words.filter((word) => text.includes(word)).length;
+  const found = sections
+    .filter(({ text }) => words.length > 0 && numberIn(text) === words.length)
+    .toSorted((one, other) => numberIn(other.heading) - numberIn(one.heading));
   const body = html`<h1>Search</h1>
     <p>${found.length === 0 ? 'Nothing found' : `${found.length} found`}: ${asked}</p>
     <ul>
-      ${links}
+      ${found.map(({ link }) => link)}
     </ul>`;
   return { path: searchPath, title: 'Search', body };
 }
