@@ -12,7 +12,6 @@ export abstract class DetailPage<Detail extends { name: string }> extends Polled
   state?(detail: Detail): unknown;
   /** What an operator can do. */
   abstract actions(detail: Detail): unknown;
-  abstract body(detail: Detail): unknown;
 
   override render() {
     const { content, noun } = this;
@@ -31,9 +30,5 @@ export abstract class DetailPage<Detail extends { name: string }> extends Polled
         ${content && session.isOperator ? html`<div class="actions">${this.actions(content)}</div>` : nothing}
       </div>
       ${viewerNote()} ${super.render()}`;
-  }
-
-  view(detail: Detail) {
-    return this.body(detail);
   }
 }

@@ -26,7 +26,8 @@ export abstract class SearchPage<Row extends object> extends ListPage<Row, { tot
   abstract readonly placeholder: string;
   /** Asks for what a new one needs. */
   abstract ask(): unknown;
-  abstract readonly filters: readonly Filter[];
+  /** Besides that by plan. */
+  readonly filters: readonly Filter[] = [];
 
   constructor() {
     super();

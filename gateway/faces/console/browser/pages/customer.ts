@@ -44,7 +44,7 @@ class PageCustomer extends DetailPage<Shown> {
     ${menu('customer-menu', html`More <span aria-hidden="true">▾</span>`, others)}`;
   }
 
-  body(customer: Shown) {
+  view(customer: Shown) {
     const { id, createdAt, items, days, failures } = customer;
     return html`${head(html`<h2>Use now</h2>`, { text: 'Change limits…', act: () => askForLimits(this, customer) })}
       ${windowMeters(customer, (name) => limitSource(customer, name))}
@@ -91,7 +91,7 @@ class PageKey extends DetailPage<KeyDetail> {
     return actionButtons(offers(this, 'key', key));
   }
 
-  body(key: KeyDetail) {
+  view(key: KeyDetail) {
     const customer = this.customer ?? other(key.customerId);
     const { id, createdAt, revokedAt, replaces, replacedBy, strikes, strikesToBan, ban, lastUsedAt } = key;
     const facts = {

@@ -15,7 +15,6 @@ import type { CustomerView, KeyRow } from '../responses.ts';
 class PageCustomers extends SearchPage<CustomerView> {
   override readonly noun = 'customer';
   override readonly placeholder = `${capitalized(searchedWords(customerFields))}, id, or an API key`;
-  override readonly filters: readonly Filter[] = [];
 
   override readonly ask = () => askToIssue(this);
 

@@ -74,7 +74,7 @@ class PagePlan extends DetailPage<Plan> {
     return actionButtons(planActions(this, plan));
   }
 
-  body(plan: Plan) {
+  view(plan: Plan) {
     return html`${issueList(plan.issues)}
     ${factList([
       ['Limits', limitsText(plan)],
