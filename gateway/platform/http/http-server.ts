@@ -71,18 +71,19 @@ export function createHttpServer(options: HttpServerOptions): { server: Server; 
   const refused = limitConnections(server, { ...options, ...limits, idle });
   closeSlowReaders(server, limits.responseTimeoutMs);
 
-  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
+  server.on('clientError', (error: ParserError, socket: Socket) => {
     if (failed.has(socket)) return;
     failed.add(socket);
     const requestError = parserError(error);
+    const request = { origin: originOf(error) };
     const last = pipelines.last(socket);
     if (!socket.writable || error.code === 'ECONNRESET') {
       socket.destroy();
     } else if (last === undefined) {
-      void respondRaw(socket, requestError);
+      void respondRaw(socket, requestError, request);
     } else if (last.req.complete) {
       // The error is in what follows a request, whose own response goes first.
-      pipelines.whenIdle(socket, () => void respondRaw(socket, requestError));
+      pipelines.whenIdle(socket, () => void respondRaw(socket, requestError, request));
     } else {
       failUnfinished(last, requestError);
     }
@@ -147,6 +148,16 @@ export function createHttpServer(options: HttpServerOptions): { server: Server; 
 interface RawRequest {
   method?: string | undefined;
   origin?: string | undefined;
+}
+
+interface ParserError extends NodeJS.ErrnoException {
+  /** What the parser was given last. */
+  rawPacket?: Buffer;
+}
+
+/** The Origin of a request that the parser refused, if it was in the last packet. */
+function originOf({ rawPacket }: ParserError): string | undefined {
+  return /^origin:[ \t]*([!-~]+)[ \t]*\r?$/im.exec(rawPacket?.toString('latin1') ?? '')?.[1];
 }
 
 /** Ends a request whose body is invalid or late. */
