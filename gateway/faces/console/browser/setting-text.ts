@@ -20,7 +20,7 @@ export function enforcedText<Other extends { gateways: number }>(
     return gateways === 0 ? html`<span class="quiet">on no gateway yet</span>` : on(gateways);
   }
   const others = enforced.map((other) => `${describe(other)} ${on(other.gateways)}`).join('; ');
-  return html`${gateways === 0 ? nothing : `${on(gateways)}; `}<span class="failure-text">${others}</span>`;
+  return gateways === 0 ? others : `${on(gateways)}; ${others}`;
 }
 
 /** @param limits as in "60 a minute, 1,000 a day" */
