@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { send } from '../support/http/http.ts';
+import { send, sendRaw } from '../support/http/http.ts';
 import { startGatewayKit } from '../support/kits/gateway-kit.ts';
 import { startGateway } from '../support/kits/service.ts';
 import { shared } from '../support/kits/shared.ts';
@@ -90,6 +90,13 @@ describe('pages of other sites', () => {
     const anonymous = await get('pets_nonsense');
     expect(anonymous.status).toBe(401);
     expect(corsOf(anonymous.headers)).toEqual({ ...visible, vary: 'Origin' });
+  });
+
+  test('the response to a request that no parser takes names the site, too', async () => {
+    const request = `GET /v1/pets?${'x'.repeat(20_000)} HTTP/1.1\r\nHost: x\r\nOrigin: ${shop}\r\n\r\n`;
+    const [head = ''] = (await sendRaw(kit.gateway.port, request)).split('\r\n\r\n');
+    expect(head).toContain('HTTP/1.1 431 ');
+    expect(head).toContain(`Access-Control-Allow-Origin: ${shop}\r\n`);
   });
 
   test('an unrestricted key is refused in a page, at the cost of one, and works everywhere else', async () => {
