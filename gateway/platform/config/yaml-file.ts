@@ -78,8 +78,9 @@ function readYamlFile(
         const { line, col } = lineCounter.linePos(offset);
         return `${name}:${Math.max(1, line)}:${Math.max(1, col)}: ${text}`;
       });
-  const text = Buffer.from(bytes).toString();
   const [doc, value] = orYamlFileError(name, () => {
+    // Throws for another encoding.
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
     const document = parseDocument(text, { lineCounter, prettyErrors: false, intAsBigInt });
     const found: unknown = document.errors.length > 0 ? undefined : document.toJS();
     // Throws for an alias inside of what it stands for, which would have no end.

@@ -81,6 +81,12 @@ describe('a hostile file is refused', () => {
     expect(() => parse(text.repeat(times))).toThrow(/^plans\.yaml.+call stack/);
   });
 
+  test('in another encoding than UTF-8', () => {
+    expect(() => parse(Buffer.from('# für Händler\nplans: {a: {day: 1}}', 'latin1'))).toThrow(
+      /^plans\.yaml can't be read \(.*utf-8\)/,
+    );
+  });
+
   test('an alias bomb', () => {
     const lines = Array.from(
       { length: 12 },
