@@ -14,11 +14,9 @@ export function yesOption(): Option {
 /**
  * Asks on the terminal before something that can't be undone.
  * @param question a whole sentence that names what will happen, with its question mark
- * @param yes `--yes`, which answers the question
  * @throws InvalidOperation if the operator does not agree, or there is no terminal to ask on
  */
-export async function confirm(question: string, yes: true | undefined): Promise<void> {
-  if (yes) return;
+export async function confirm(question: string): Promise<void> {
   if (!process.stdin.isTTY || !process.stderr.isTTY) {
     throw new InvalidOperation(`${question} There is no terminal to ask on: give --yes to do it`);
   }

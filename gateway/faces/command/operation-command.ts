@@ -124,7 +124,7 @@ async function act(
       if (dryRun && preview) return printOutcome(await withRedis(preview(call)), json);
       if (asks !== undefined && !yes) {
         const question = await withRedis(async (session) => asks(session, call.target));
-        if (question !== undefined) await confirm(printable(question), undefined);
+        if (question !== undefined) await confirm(printable(question));
       }
       return printOutcome(await withChanges(as, run), json);
     }

@@ -25,11 +25,6 @@ export function setChangeReason(reason: string | undefined): void {
   changeReason = reason;
 }
 
-let aheadMs = 0;
-
-/** The time of the Redis that the command uses: gateways go by it, and this machine's clock may be wrong. */
-export const redisNow = () => Date.now() + aheadMs;
-
 /**
  * Runs a command that reads from the gateway's Redis. It writes nothing there: Redis may be a replica, or full, and what
  * is missing may have been lost.
@@ -48,8 +43,9 @@ export async function withRedis<T>(use: (session: Session, isPrivate: boolean) =
   try {
     await waitUntilReady(redis, url);
     const [[seconds, micros]] = await Promise.all([redis.time(), adoptKeyPrefix(redis)]);
-    aheadMs = Number(seconds) * 1000 + Math.floor(Number(micros) / 1000) - Date.now();
-    const session = { redis, audit: readOnlyAudit, now: redisNow };
+    // Gateways go by Redis' clock, and that of this machine may be wrong.
+    const aheadMs = Number(seconds) * 1000 + Math.floor(Number(micros) / 1000) - Date.now();
+    const session = { redis, audit: readOnlyAudit, now: () => Date.now() + aheadMs };
     return await use(session, redisUrl === undefined);
   } finally {
     redis.disconnect();

@@ -39,18 +39,13 @@ export function servicesCommand(): Command {
   return services;
 }
 
-/** @throws OperationFailure with a line for everything that is wrong */
+/** Prints a line for everything that is wrong but the last. @throws OperationFailure with that one */
 function check(file: string): LoadedServices {
   try {
     return readServicesFile(resolve(file), loadConfig(process.env));
   } catch (error) {
-    return rethrow(error);
+    if (!(error instanceof YamlFileError)) throw error;
+    for (const issue of error.issues.slice(0, -1)) printError(issue);
+    throw new OperationFailure(error.issues.at(-1));
   }
-}
-
-/** Prints a line for everything that is wrong in a file but the last. @throws OperationFailure with that one */
-function rethrow(error: unknown): never {
-  if (!(error instanceof YamlFileError)) throw error;
-  for (const issue of error.issues.slice(0, -1)) printError(issue);
-  throw new OperationFailure(error.issues.at(-1));
 }

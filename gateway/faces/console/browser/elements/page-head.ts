@@ -8,10 +8,8 @@ export const viewerNote = () =>
     ? nothing
     : html`<p class="quiet">You have a viewer's link: you can look at everything and change nothing.</p>`;
 
-/** Buttons for what an operator can do. Their texts end with … if they ask for something first. */
-export const operatorActions = (...actions: (Action | false)[]) =>
-  session.isOperator ? html`<div class="actions">${actionButtons(actions)}</div>` : nothing;
-
-/** A heading, with what an operator can do beside it. */
+/** A heading, with what an operator can do beside it. The texts of actions end with … if they ask for something first. */
 export const head = (heading: unknown, ...actions: (Action | false)[]) =>
-  html`<div class="head row spread">${heading} ${operatorActions(...actions)}</div>`;
+  html`<div class="head row spread">
+    ${heading} ${session.isOperator ? html`<div class="actions">${actionButtons(actions)}</div>` : nothing}
+  </div>`;
