@@ -45,7 +45,7 @@ export type ApiKeyCache = ReturnType<typeof createApiKeyCache>;
 
 interface ApiKeyCacheDependencies {
   redis: RedisClient;
-  hashes: Pick<HashReader, 'readBoth'>;
+  hashes: HashReader;
   gate: RedisGate;
   invalidValues: InvalidValues;
   /** The plan of each record that is read is loaded before its limits are needed. */

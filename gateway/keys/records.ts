@@ -138,14 +138,11 @@ export interface StoredApiKey {
 }
 
 /** Reads a key with its customer, whose `rev` is not newer than the key. @returns and throws what parseApiKey does */
-export async function readApiKey(
-  hashes: Pick<HashReader, 'readBoth'>,
-  place: KeyPlace,
-): Promise<StoredApiKey | undefined> {
-  const [customer, key] = await hashes.readBoth(
-    redisKeys.customer(place.customerId),
-    redisKeys.apiKey(place),
-  );
+export async function readApiKey(hashes: HashReader, place: KeyPlace): Promise<StoredApiKey | undefined> {
+  const [customer, key] = await Promise.all([
+    hashes.read(redisKeys.customer(place.customerId)),
+    hashes.read(redisKeys.apiKey(place)),
+  ]);
   return parseApiKey(place, { customer, key });
 }
 

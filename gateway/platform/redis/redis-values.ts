@@ -5,20 +5,17 @@ type Hash = Record<string, string>;
 
 export type HashReader = ReturnType<typeof createHashReader>;
 
-/** Reads hashes that operators may have edited. ioredis sends the commands of one turn of the event loop together. */
+/** Reads hashes that operators may have edited. ioredis sends the commands of one turn of the event loop together, in order. */
 export function createHashReader(redis: RedisClient) {
-  /** @throws UnexpectedValue if the key holds something else */
-  async function read(key: string): Promise<Hash> {
-    try {
-      return await redis.hgetall(key);
-    } catch (error) {
-      throw nameWrongType(error);
-    }
-  }
   return {
-    read,
-    /** Reads two hashes of one slot, the first one not later than the second. @throws UnexpectedValue as read does */
-    readBoth: (one: string, other: string): Promise<[Hash, Hash]> => Promise.all([read(one), read(other)]),
+    /** @throws UnexpectedValue if the key holds something else */
+    async read(key: string): Promise<Hash> {
+      try {
+        return await redis.hgetall(key);
+      } catch (error) {
+        throw nameWrongType(error);
+      }
+    },
   };
 }
 
