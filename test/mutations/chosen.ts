@@ -33,7 +33,7 @@ export const chosenChanges: readonly ChosenChange[] = [
     source: 'gateway/control/keys/rotate-key.ts',
     before: 'const issued = await issueFurtherKey(session, customerId, wanted, confine);',
     after: "const issued = await (await import('./keys.ts')).issueKey(session, { ...wanted, plan: 'free' });",
-    tests: [customerKeys],
+    tests: ['gateway/customers.test.ts'],
   },
   {
     source: 'gateway/platform/redis/scripts/change-record.lua',

@@ -47,7 +47,7 @@ const sources: Readonly<Record<string, readonly string[]>> = {
   'limits/limits.ts': [],
   'limits/windows.ts': [record],
   'keys/api-key-cache.ts': [],
-  'keys/api-key-format.ts': [],
+  'keys/api-key-format.ts': ['unit/gateway/platform/config/key-prefix.test.ts'],
   'keys/records.ts': [],
 };
 

@@ -70,5 +70,9 @@ describe('with another prefix', () => {
     setKeyPrefix(defaultKeyPrefix);
     expect(containsApiKey(`Bearer ${key}`)).toBe(true);
     expect(containsApiKey(`${key.slice(0, -1)}${key.endsWith('x') ? 'y' : 'x'}`)).toBe(false);
+    setKeyPrefix('longestprefixes_');
+    const longest = generateApiKey();
+    setKeyPrefix(defaultKeyPrefix);
+    expect(containsApiKey(`x${longest}`)).toBe(true);
   });
 });
