@@ -187,7 +187,7 @@ describe('a service with upgrade: true', () => {
           : ['bans', 'add', issued.id, '--for', '15m'];
       expect(await runOps([...args, '--as', 'test', '--reason', 'test'], kit.env)).toMatchObject({ code: 0 });
     }
-    expect(await Promise.all(ended.map(({ code }) => code))).toEqual([1006, 1006]);
+    expect(await Promise.all(ended.map(({ code }) => code))).toEqual([1008, 1008]);
     polling.abort();
     await Promise.all(polls);
     expect(other.readyState).toBe(WebSocket.OPEN);
@@ -225,12 +225,16 @@ describe('a service with upgrade: true', () => {
     expect(residentBytes(kit.gateway.pid) - before).toBeLessThan(100 * megabyte);
   });
 
-  test('loses them when the gateway stops', async () => {
+  test('closes them between two messages when the gateway stops', async () => {
     await using stopping = await startGateway({ ...kit.env, SHUTDOWN_DELAY_MS: '100' });
     const socket = open('/live/a', { from: stopping });
     await opened(socket);
+    let bytes = 0;
+    socket.on('message', (data: Buffer) => (bytes += data.length));
+    socket.send(Buffer.alloc(20 * megabyte));
     stopping.signal('SIGTERM');
-    expect(await closed(socket)).toBe(1006);
+    expect(await closed(socket)).toBe(1001);
+    expect([0, 20 * megabyte]).toContain(bytes);
     expect(await stopping.exited).toBe(0);
   });
 });

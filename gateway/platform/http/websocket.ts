@@ -1,8 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { Socket } from 'node:net';
-import type { Duplex } from 'node:stream';
+import { Transform, type Duplex, type TransformCallback } from 'node:stream';
 import { createSlots } from './connection-limits.ts';
 import { hasBody } from './request.ts';
+
+/*
+ * Frames are not read, but for where one ends, so that the gateway can end a connection between two of them.
+ */
 
 /** Whether a request asks for a WebSocket (RFC 6455 section 4.1). */
 export function asksForWebSocket(req: IncomingMessage): boolean {
@@ -15,12 +18,76 @@ export function asksForWebSocket(req: IncomingMessage): boolean {
   );
 }
 
+/** Status codes of Close frames (RFC 6455 section 7.4.1). */
+const closeCodes = { goingAway: 1001, policyViolation: 1008 };
+
+/** Passes frames on until it is closed, and ends with a Close frame then. */
+export class Frames extends Transform {
+  /** Bytes of a header of which more follow. */
+  #header: number[] = [];
+  /** Bytes that the payload of the current frame still has. */
+  #left = 0;
+  #closeFrame: Buffer | undefined;
+
+  /** Whether it is to be closed, and the last frame has passed. */
+  get #isClosed(): boolean {
+    return this.#closeFrame !== undefined && this.#header.length === 0 && this.#left === 0;
+  }
+
+  /** Ends after the frame that is being passed on, with a Close frame of this code. */
+  close(code: number): void {
+    // The service may have ended what the client does not read.
+    if (this.#closeFrame !== undefined || this.writableEnded || this.destroyed) return;
+    this.#closeFrame = Buffer.from([0x88, 2, code >> 8, code & 0xff]);
+    if (this.#isClosed) this.push(this.#closeFrame);
+  }
+
+  override _transform(chunk: Buffer, _encoding: BufferEncoding, callback: TransformCallback): void {
+    if (!this.#isClosed) {
+      const length = this.#advance(chunk);
+      this.push(length === chunk.length ? chunk : chunk.subarray(0, length));
+      if (this.#isClosed) this.push(this.#closeFrame);
+    }
+    callback();
+  }
+
+  /** @returns how much of the chunk passes: all of it, or what is left of the last frame */
+  #advance(chunk: Buffer): number {
+    let index = 0;
+    while (index < chunk.length) {
+      if (this.#left > 0) {
+        const taken = Math.min(this.#left, chunk.length - index);
+        this.#left -= taken;
+        index += taken;
+      } else {
+        this.#header.push(chunk[index] ?? 0);
+        index += 1;
+        const length = payloadLength(this.#header);
+        if (length !== undefined) [this.#left, this.#header] = [length, []];
+      }
+      if (this.#isClosed) return index;
+    }
+    return index;
+  }
+}
+
+/** @returns undefined if the header is not complete (RFC 6455 section 5.2) */
+function payloadLength(header: readonly number[]): number | undefined {
+  const [, second] = header;
+  if (second === undefined) return undefined;
+  const short = second & 0x7f;
+  const extended = short === 127 ? 8 : short === 126 ? 2 : 0;
+  const complete = 2 + extended + (second & 0x80 ? 4 : 0);
+  if (header.length < complete) return undefined;
+  return extended === 0 ? short : header.slice(2, 2 + extended).reduce((sum, byte) => sum * 256 + byte, 0);
+}
+
 export type WebSockets<Owner extends Key> = ReturnType<typeof createWebSockets<Owner>>;
 
 const maxOpen = 1000;
 /** Of one customer, whatever the number of its keys. */
 const maxOpenOfCustomer = 100;
-/** Time for one end to close with the other: it may not read, or never end its own side. */
+/** Time to answer a Close frame, or to end the other direction once one has ended. */
 const closeTimeoutMs = 5000;
 /** An end that has vanished is noticed by TCP. */
 const keepAliveMs = 30_000;
@@ -31,8 +98,7 @@ interface Key {
 }
 
 export function createWebSockets<Owner extends Key>() {
-  /** Both ends of each, which are closed together; frames are not read. */
-  const open = new Map<Duplex, Owner>();
+  const close = new Map<(code: number) => void, Owner>();
   const takeSlot = createSlots(maxOpen, maxOpenOfCustomer);
   let isEnding = false;
 
@@ -47,35 +113,47 @@ export function createWebSockets<Owner extends Key>() {
     },
     /** Connects both sides, whose handshake is complete. */
     open(client: Duplex, service: Duplex, owner: Owner): void {
-      open.set(client, owner);
-      // Not pipeline, whose listeners are so many that Node warns of a leak.
-      client.pipe(service).pipe(client);
-      client.once('close', () => open.delete(client));
-      closeWith(client, service);
-      closeWith(service, client);
-      if (isEnding) client.destroy();
+      const frames = new Frames();
+      let timer: NodeJS.Timeout | undefined;
+      const end = (): void => {
+        timer ??= setTimeout(() => [client, service].forEach((side) => side.destroy()), closeTimeoutMs);
+      };
+      const closeThis = (code: number): void => {
+        frames.close(code);
+        end();
+      };
+      close.set(closeThis, owner);
+      for (const [side, other] of [
+        [client, service],
+        [service, client],
+      ] as const) {
+        if ('setKeepAlive' in side && typeof side.setKeepAlive === 'function')
+          side.setKeepAlive(true, keepAliveMs);
+        side.on('error', () => {});
+        side.on('end', end);
+        side.on('close', () => {
+          close.delete(closeThis);
+          clearTimeout(timer);
+          other.destroy();
+        });
+      }
+      client.pipe(service);
+      service.pipe(frames).pipe(client);
+      if (isEnding) closeThis(closeCodes.goingAway);
     },
     /** Closes those of whom the function resolves to false. */
     async closeUnless(isServed: (owner: Owner) => Promise<boolean>): Promise<void> {
-      const owners = new Map(Array.from(open.values(), (owner) => [owner.keyHash, owner]));
+      const owners = new Map(Array.from(close.values(), (owner) => [owner.keyHash, owner]));
       for (const owner of owners.values()) {
         if (await isServed(owner)) continue;
-        for (const [client, { keyHash }] of open) if (keyHash === owner.keyHash) client.destroy();
+        for (const [closeThis, { keyHash }] of close)
+          if (keyHash === owner.keyHash) closeThis(closeCodes.policyViolation);
       }
     },
     /** Closes all, since the process ends. */
     closeAll(): void {
       isEnding = true;
-      for (const client of open.keys()) client.destroy();
+      for (const closeThis of close.keys()) closeThis(closeCodes.goingAway);
     },
   };
-}
-
-/** Closes one end with the other, once what that has sent is written, or soon after that has ended or closed. */
-function closeWith(side: Duplex, other: Duplex): void {
-  if (side instanceof Socket) side.setKeepAlive(true, keepAliveMs);
-  side.on('error', () => {});
-  side.once('close', () => (other instanceof Socket ? other.destroySoon() : other.destroy()));
-  for (const event of ['end', 'close'])
-    side.once(event, () => void setTimeout(() => other.destroy(), closeTimeoutMs).unref());
 }
