@@ -100,6 +100,39 @@ describe('the overview', { tags: ['chromium'], timeout: 120_000 }, () => {
     await chart.locator('.u-over').waitFor();
   });
 
+  test('has beside each figure a line of the last hour, and nothing older', async () => {
+    const minute = Math.floor(Date.now() / 60_000);
+    await kit.kit.redis.hset(redisKeys.traffic(minute - 90), { '2xx:none': 1e6 });
+    for (const [ago, served] of [
+      [20, 10],
+      [19, 40],
+      [18, 20],
+    ] as const) {
+      const counts = { '2xx:pro': served, '5xx:pro': 10, 'refused:pro': served, 'ms:5': served };
+      await kit.kit.redis.hset(redisKeys.traffic(minute - ago), counts);
+    }
+    const { page } = await openOverview();
+    const linesOf = (name: string) =>
+      page
+        .locator('.figures-now .panel')
+        .filter({ has: page.getByText(name, { exact: true }) })
+        .locator('.sparkline path');
+    /** Heights of the line's points: 1 is the highest of the hour. */
+    const heights = async (name: string) =>
+      Array.from(((await linesOf(name).getAttribute('d')) ?? '').matchAll(/[ML]\S+ ([\d.]+)/g), ([, y]) =>
+        Number(y),
+      );
+    for (const name of ['Requests a second', 'Refused', 'p99']) {
+      await expect.poll(() => heights(name), { message: name, timeout: 25_000 }).toContain(1);
+    }
+    const requests = await heights('Requests a second');
+    const peak = requests.indexOf(1);
+    expect(requests.slice(peak - 1, peak + 2)).toEqual([14.2, 1, 9.8]);
+    // Half of the first minute's responses failed, a fifth of the second's, a third of the third's.
+    const success = await heights('Success');
+    expect(success).toEqual(expect.arrayContaining([12, 5.4].map((height) => expect.closeTo(height))));
+  });
+
   test.each([
     ['light', 1280],
     ['dark', 2560],

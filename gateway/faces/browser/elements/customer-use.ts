@@ -5,6 +5,7 @@ import type { Failure } from '../../../quota/failures.ts';
 import type { DayUsage } from '../../../quota/usage.ts';
 import { formatDuration, formatNumber, formatTime } from '../format.ts';
 import type { WindowView } from '../responses.ts';
+import { sinceFirst } from './sparkline.ts';
 import { listTable } from './table.ts';
 
 /** Share of a limit from which on it is nearly used up. */
@@ -69,12 +70,6 @@ export function usageDays(days: readonly DayUsage[]) {
               .series=${servedAndRefused(days)}
             ></time-chart>`
     }`;
-}
-
-/** Values by time as they are known: null before anything was counted, which is not 0. */
-export function sinceFirst(values: readonly (number | null)[], counts: readonly number[]) {
-  const first = counts.findIndex((count) => count > 0);
-  return values.map((value, index) => (first === -1 || index < first ? null : value));
 }
 
 /** Series of a chart of use. */

@@ -1,8 +1,8 @@
 import '../../../browser/elements/time-chart.ts';
 import { html, nothing } from 'lit';
 import type { ChartSeries } from '../../../browser/elements/chart-options.ts';
-import { sinceFirst } from '../../../browser/elements/customer-use.ts';
 import { PolledElement } from '../../../browser/elements/polled-element.ts';
+import { sinceFirst, sparkline } from '../../../browser/elements/sparkline.ts';
 import { stateTag } from '../../../browser/elements/state-tag.ts';
 import { count, listTable } from '../../../browser/elements/table.ts';
 import {
@@ -26,6 +26,8 @@ interface Content {
 const trafficMs = 10_000;
 /** So many are on one screen with the chart. */
 const shownCustomers = 7;
+/** Time that a sparkline shows. */
+const sparklineMs = 3_600_000;
 
 /** Classes of status from the bottom of a stack to its top, and their tones. */
 const classes = [
@@ -58,7 +60,7 @@ class PageOverview extends PolledElement<Content> {
 
   view({ state, points }: Content) {
     return html`<section aria-label="Problems" role="status">${problemList(state)}</section>
-      ${figures(state)}
+      ${figures(state, points)}
       <div class="overview grid">
         <section>
           <h2>The last 24 hours</h2>
@@ -79,26 +81,41 @@ class PageOverview extends PolledElement<Content> {
 
 customElements.define('page-overview', PageOverview);
 
+const failedIn = ({ byStatus }: Pick<TrafficPoint, 'byStatus'>) => byStatus['5xx'] ?? 0;
 const requestsIn = ({ byStatus }: TrafficPoint) =>
   Object.values(byStatus).reduce((sum, requests) => sum + requests, 0);
 
-/** Figures of the last minute. */
-function figures({ recent: { requests, refused, withoutKey, byStatus, latencyMs } }: LiveState) {
-  const failed = byStatus['5xx'] ?? 0;
-  const shown = [
-    ['Requests a second', formatRate(requests / 60), `${formatNumber(requests)} in the last minute`],
-    ['Success', requests === 0 ? '–' : formatShare(1 - failed / requests), `${formatNumber(failed)} failed`],
-    ['p99', formatMilliseconds(latencyMs?.p99 ?? null), `p50 ${formatMilliseconds(latencyMs?.p50 ?? null)}`],
-    ['Refused', formatNumber(refused + withoutKey), `${formatNumber(withoutKey)} without a valid key`],
-  ];
+/** Figures of the last minute, with those of the last hour as a line. */
+function figures({ at: now, recent }: LiveState, points: readonly TrafficPoint[]) {
+  const { requests, refused, withoutKey, latencyMs } = recent;
+  const failed = failedIn(recent);
+  const shown = points.filter(({ at }) => Date.parse(at) >= Date.parse(now) - sparklineMs);
+  const counts = shown.map(requestsIn);
+  const figure = (name: string, value: string, detail: string, of: (point: TrafficPoint) => number | null) =>
+    html`<section class="panel reading">
+      <h2>${name}</h2>
+      ${sparkline(sinceFirst(shown.map(of), counts))} <strong class="figure">${value}</strong>
+      <p class="quiet">${detail}</p>
+    </section>`;
   return html`<div class="figures-now panels grid">
-    ${shown.map(
-      ([name, value, detail]) =>
-        html`<section class="panel reading">
-          <h2>${name}</h2>
-          <strong class="figure">${value}</strong>
-          <p class="quiet">${detail}</p>
-        </section>`,
+    ${figure('Requests a second', formatRate(requests / 60), `${formatNumber(requests)} in the last minute`, requestsIn)}
+    ${figure(
+      'Success',
+      requests === 0 ? '–' : formatShare(1 - failed / requests),
+      `${formatNumber(failed)} failed`,
+      (point) => (requestsIn(point) === 0 ? null : 1 - failedIn(point) / requestsIn(point)),
+    )}
+    ${figure(
+      'p99',
+      formatMilliseconds(latencyMs?.p99 ?? null),
+      `p50 ${formatMilliseconds(latencyMs?.p50 ?? null)}`,
+      (point) => point.latencyMs?.p99 ?? null,
+    )}
+    ${figure(
+      'Refused',
+      formatNumber(refused + withoutKey),
+      `${formatNumber(withoutKey)} without a valid key`,
+      (point) => point.refused,
     )}
   </div>`;
 }
