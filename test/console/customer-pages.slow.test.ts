@@ -112,8 +112,7 @@ describe('the pages of customers', { tags: ['chromium'] }, () => {
     const stored = redisKeys.failures(key.customerId);
     await expect.poll(() => kit.kit.redis.hkeys(stored)).toEqual(['rate_limit_exceeded']);
     const { page } = await openKey(key);
-    await page.getByRole('link', { name: 'Changes in the audit log' }).click();
-    await page.getByRole('region', { name: 'Audit log' }).getByText('issued the key').waitFor();
+    await page.getByRole('region', { name: 'Changes' }).getByText('issued the key').waitFor();
     await page.goto(`${kit.origin}/console/customers/${key.customerId}`);
     const failed = page.getByRole('region', { name: 'Last failed requests' });
     await failed.getByText('429 rate_limit_exceeded').first().waitFor();

@@ -7,9 +7,9 @@ import { keyPath, planLink } from '../key.ts';
 import type { AuditEntry } from '../responses.ts';
 
 /** Entries of the audit log as sentences, which unfold to what was changed. In their order. */
-export function entryTable(entries: readonly AuditEntry[], none: string) {
+export function entryTable(label: string, entries: readonly AuditEntry[], none: string) {
   return listTable<AuditEntry>(
-    'Audit log',
+    label,
     entries,
     [
       ['When', ({ at }) => (at === '' ? 'unknown' : formatTime(at))],

@@ -75,7 +75,7 @@ class PageAudit extends ListPage<AuditEntry> {
   }
 
   override table(entries: readonly AuditEntry[]) {
-    return entryTable(entries, this.none);
+    return entryTable('Audit log', entries, this.none);
   }
 }
 
