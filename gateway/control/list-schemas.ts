@@ -9,6 +9,12 @@ export function countInput(max: number, usual: number) {
     .default(usual);
 }
 
+/** True or false in a query. */
+export const flagInput = z.preprocess(
+  (text) => (text === 'true' || text === 'false' ? text === 'true' : text),
+  z.boolean('has to be true or false'),
+);
+
 /** What people look for. */
 export const searchInput = z
   .string()

@@ -55,6 +55,12 @@ describe('the API of bans', () => {
     await liftBan(session(), items[1]?.id ?? '');
     const second = await get(`/api/bans?limit=2&after=${next}`);
     expect(second.items.map(({ name }) => name)).toEqual(['3 min', '4 min']);
+    const customers = (await ada.send('GET', '/api/customers?use=true')).body;
+    const of = (name: string, bannedKeys: number) =>
+      expect.objectContaining({ name, use: expect.objectContaining({ bannedKeys }) as unknown }) as unknown;
+    expect(customers).toMatchObject({
+      items: expect.arrayContaining([of('2 min', 0), of('3 min', 1)]) as unknown,
+    });
   });
 
   test.each(['limit=0', 'limit=501', 'limit=x', 'after=x', 'after=1', 'before=1'])(

@@ -29,26 +29,34 @@ describe('the pages of customers', { tags: ['chromium'] }, () => {
     ...(await kit.kit.redis.hgetall(redisKeys.apiKey(key))),
   });
 
-  test('suspend a customer from its row', async () => {
-    const [suspended, other] = [
-      await kit.kit.issue({ name: 'Row one' }),
-      await kit.kit.issue({ name: 'Row two' }),
+  test('list what customers use, and suspend one from its row', async () => {
+    const { redis } = kit.kit;
+    const [small, large] = [
+      await kit.kit.issue({ name: 'Sorted small' }),
+      await kit.kit.issue({ name: 'Sorted large' }),
     ];
-    const observed = await kit.open('/console/customers?search=Row', { name: 'Anna' });
+    const yesterday = new Date(Date.now() - 86_400_000).toISOString().replaceAll('-', '');
+    await redis.hset(redisKeys.usageMonth(small.customerId, yesterday.slice(0, 6)), {
+      [yesterday.slice(6, 8)]: 40,
+    });
+    expect([await pets(large.key), await pets(large.key), await pets(small.key)]).toEqual([200, 200, 200]);
+    const observed = await kit.open('/console/customers?search=Sorted', { name: 'Anna' });
     const { page } = observed;
-    await expect
-      .poll(() => page.locator('tbody th').allTextContents())
-      .toEqual(expect.arrayContaining(['Row one', 'Row two']));
+    const names = () => page.locator('tbody th').allTextContents();
+    await expect.poll(names).toEqual(['Sorted large', 'Sorted small']);
+    const row = page.getByRole('row', { name: /Sorted large/ });
+    expect(await row.innerText()).toMatch(/2 of 1,000\s+today/);
+    expect(await row.locator('.sparkline').count()).toBe(1);
     expectClean(observed, kit.origin);
     expect(await barriers(page)).toEqual([]);
-    await page.getByRole('button', { name: 'Actions of Row one' }).click();
+    await page.getByRole('button', { name: 'Actions of Sorted small' }).click();
     await page.getByRole('button', { name: 'Suspend…' }).click();
     await page.getByRole('button', { name: 'Suspend the customer' }).click();
     await page
-      .getByRole('row', { name: /Row one/ })
+      .getByRole('row', { name: /Sorted small/ })
       .getByText('Suspended')
       .waitFor();
-    expect([await pets(suspended.key), await pets(other.key)]).toEqual([401, 200]);
+    expect([await pets(small.key), await pets(large.key)]).toEqual([401, 200]);
   });
 
   test('name, expiry, scopes and each text are changed', async () => {

@@ -80,6 +80,15 @@ export const searchBans = (session: Session): Search<ActiveBan> => ({
 export const countBans = ({ redis, now }: ReadingSession): Promise<number> =>
   redis.zcount(redisKeys.bans, now(), '+inf');
 
+/** Number of these keys with an active ban in the list of bans. @param ids ids of keys */
+export async function countBannedKeys(
+  { redis, now }: ReadingSession,
+  ids: readonly string[],
+): Promise<number> {
+  const ends = await Promise.all(ids.map((id) => redis.zscore(redisKeys.bans, id)));
+  return ends.filter((end) => Number(end ?? 0) > now()).length;
+}
+
 /**
  * Bans a key, replacing any other ban. In force from its next request on.
  * @throws InvalidOperation if there is no such key

@@ -7,7 +7,7 @@ import { failureSchema, readFailures } from '../../quota/failures.ts';
 import { dayUsageSchema } from '../../quota/usage.ts';
 import { makePortalCode } from '../access/portal-sessions.ts';
 import { customerChangeInput, newCustomerInput, seenRev, withoutNulls } from '../keys/key-input.ts';
-import { countInput, listOf, nextInput } from '../list-schemas.ts';
+import { countInput, flagInput, listOf, nextInput } from '../list-schemas.ts';
 import { change, changeAndShow, list, read } from '../operation.ts';
 import { assertPlanName } from '../plans/plan-names.ts';
 import { formFields } from '../question.ts';
@@ -77,6 +77,7 @@ export const customerOperations = [
         },
         after: false,
         limit: false,
+        use: false,
       },
       columns: {
         ID: 'id',
@@ -92,7 +93,11 @@ export const customerOperations = [
     },
     summary: 'Customers, newest first',
     description: `Reads some ${maxRead.toLocaleString('en')} customers at most: go on with \`next\` until it is null.`,
-    input: customerConditions.extend({ after: nextInput.optional(), limit: countInput(100, 50) }),
+    input: customerConditions.extend({
+      after: nextInput.optional(),
+      limit: countInput(100, 50),
+      use: flagInput.default(false).describe('Whether to say what they use'),
+    }),
     responds: 'A page of customers',
     result: customerPageSchema,
     async run(session, { input }) {

@@ -2,7 +2,9 @@ import { z } from 'zod';
 import type { CustomerRecord } from '../../keys/records.ts';
 import { customerFields, searchedNames, searchedWords } from '../../limits/record-fields.ts';
 import { forAll } from '../../limits/windows.ts';
+import type { RedisClient } from '../../platform/redis/redis-client.ts';
 import { redisKeys, type CustomerId } from '../../platform/redis/redis-keys.ts';
+import { countBannedKeys } from '../bans/bans.ts';
 import { keyRowSchema, readKeyRow, type KeyRow } from '../keys/key-view.ts';
 import { assertSearchable } from '../keys/pasted-key.ts';
 import { readStoredKeys } from '../keys/stored-keys.ts';
@@ -10,6 +12,8 @@ import { pageOf, searchInput, textMatcher } from '../list-schemas.ts';
 import { fieldViews, viewOf } from '../records.ts';
 import type { Search } from '../scored-pages.ts';
 import type { Session } from '../session.ts';
+import { unitsOf } from '../usage/usage-months.ts';
+import { readLastDays } from '../usage/usage-record.ts';
 import { limitsInForceSchema, readCustomerUse, windowViewsSchema } from './customer-limits.ts';
 import { findCustomer, showCustomer } from './stored-customers.ts';
 
@@ -30,6 +34,26 @@ export const customerViewSchema = z
   .meta({ id: 'Customer' });
 
 export type CustomerView = z.infer<typeof customerViewSchema>;
+
+const shownDays = 30;
+
+/** A customer in a list, with what it uses if that was asked for. */
+export const customerRowSchema = customerViewSchema
+  .extend({
+    use: z.exactOptional(
+      z
+        .object({
+          windows: windowViewsSchema,
+          days: z.array(z.int()).describe(`Units of each of the last ${shownDays} UTC days, today last`),
+          lastUsedOn: z.iso.date().nullable().describe('Last of these days with a request'),
+          bannedKeys: z.int().describe('Keys with an active ban'),
+        })
+        .describe('What it uses, with all of its keys together'),
+    ),
+  })
+  .meta({ id: 'CustomerRow' });
+
+export type CustomerRow = z.infer<typeof customerRowSchema>;
 
 /** A customer with its keys, which share its limits and what is used of them. */
 export const customerDetailSchema = customerViewSchema
@@ -53,19 +77,23 @@ export const customerConditions = z.strictObject({
 
 type CustomerConditions = z.output<typeof customerConditions>;
 
-export const customerPageSchema = pageOf(customerViewSchema).extend({
+export const customerPageSchema = pageOf(customerRowSchema).extend({
   total: z.int().describe('Customers in all, whatever the conditions'),
 });
 
-/** A search of the customers that match. @throws InvalidOperation for an API key */
+/**
+ * A search of the customers that match.
+ * @param conditions use: whether what they use is read as well
+ * @throws InvalidOperation for an API key
+ */
 export function searchCustomers(
   session: Session,
-  { search = '', plan }: CustomerConditions,
-): Search<CustomerView> {
+  { search = '', plan, use }: CustomerConditions & { use: boolean },
+): Search<CustomerRow> {
   assertSearchable(search);
   const matches = textMatcher(search);
 
-  async function findView(id: string): Promise<CustomerView | undefined> {
+  async function findRow(id: string): Promise<CustomerRow | undefined> {
     const record = await findCustomer(session.redis, id);
     if (
       record === undefined ||
@@ -73,13 +101,30 @@ export function searchCustomers(
       !searched.some((name) => matches(record[name] ?? ''))
     )
       return undefined;
-    return readCustomerView(session, record);
+    const keys = await readKeyIds(session.redis, record);
+    const view = customerView(record, keys.length);
+    return use ? { ...view, use: await readRowUse(session, record, keys) } : view;
   }
 
-  return { key: redisKeys.customers, find: (ids) => Promise.all(ids.map(findView)) };
+  return { key: redisKeys.customers, find: (ids) => Promise.all(ids.map(findRow)) };
 }
 
 const searched = ['id', 'name', ...searchedNames(customerFields)] as const;
+
+/** Costs some five Redis commands, and one for each key. */
+async function readRowUse(
+  session: Session,
+  record: CustomerRecord,
+  keys: readonly string[],
+): Promise<NonNullable<CustomerRow['use']>> {
+  const [{ windows }, days, bannedKeys] = await Promise.all([
+    readCustomerUse(session.redis, record),
+    readLastDays(session, record.id, shownDays),
+    countBannedKeys(session, keys),
+  ]);
+  const lastUsedOn = days.findLast(({ served, refused }) => served + refused > 0)?.date ?? null;
+  return { windows, days: days.map(unitsOf), lastUsedOn, bannedKeys };
+}
 
 /** @throws InvalidOperation if there is no such customer */
 export async function readCustomerDetail(session: Session, id: string): Promise<CustomerDetail> {
@@ -110,8 +155,10 @@ export async function readCustomerView(
   { redis }: Pick<Session, 'redis'>,
   record: CustomerRecord,
 ): Promise<CustomerView> {
-  return customerView(record, (await redis.smembers(redisKeys.customerKeys(record.id))).length);
+  return customerView(record, (await readKeyIds(redis, record)).length);
 }
+
+const readKeyIds = (redis: RedisClient, { id }: CustomerRecord) => redis.smembers(redisKeys.customerKeys(id));
 
 export const customerView = (record: CustomerRecord, keys: number): CustomerView =>
   viewOf(customerViewSchema, { ...record, state: customerState(record), keys });

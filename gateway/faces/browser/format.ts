@@ -1,4 +1,5 @@
 import { html } from 'lit';
+import { dayNumberOf } from '../../limits/windows.ts';
 
 const numbers = new Intl.NumberFormat();
 const fewDigits = new Intl.NumberFormat(undefined, { maximumSignificantDigits: 3 });
@@ -77,6 +78,11 @@ export function formatRelative(iso: string, nowMs: number = Date.now()) {
   const [unit, length] = units.find(([, length]) => Math.abs(seconds) >= length) ?? ['second', 1];
   const text = relative.format(Math.trunc(seconds / length), unit);
   return html`<time datetime=${iso} title=${`${dateTimes.format(date)} · ${utc(date)}`}>${text}</time>`;
+}
+
+/** @param date UTC day such as 2026-11-29, as "today" or "3 days ago" */
+export function formatDay(date: string, nowMs: number = Date.now()) {
+  return relative.format(dayNumberOf(Date.parse(date)) - dayNumberOf(nowMs), 'day');
 }
 
 /** The same of a time that there may not be. @param none for no time */

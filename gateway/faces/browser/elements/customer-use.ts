@@ -12,7 +12,7 @@ import { listTable } from './table.ts';
 const nearShare = 0.8;
 
 /** What is used, such as "59 of 60". */
-const amountOf = ({ used, limit }: Pick<WindowView, 'used' | 'limit'>) =>
+export const amountOf = ({ used, limit }: Pick<WindowView, 'used' | 'limit'>) =>
   limit === null ? formatNumber(used) : `${formatNumber(used)} of ${formatNumber(limit)}`;
 
 /**

@@ -11,7 +11,7 @@ import type { Changed } from '../../browser/responses.ts';
 
 export type { Changed, Page } from '../../browser/responses.ts';
 export type { KeyDetail, KeyRow } from '../../../control/keys/key-view.ts';
-export type { CustomerDetail, CustomerView } from '../../../control/customers/find-customers.ts';
+export type { CustomerDetail, CustomerRow } from '../../../control/customers/find-customers.ts';
 export type { Plan } from '../../../control/plans/plans.ts';
 export type { Failure } from '../../../quota/failures.ts';
 export type { PolicyState } from '../../../control/plans/policy-operations.ts';

@@ -1,37 +1,55 @@
-import { html } from 'lit';
+import { html, nothing } from 'lit';
 import { customerFields, keyFields, searchedWords } from '../../../../limits/record-fields.ts';
+import { amountOf } from '../../../browser/elements/customer-use.ts';
 import { keyColumns } from '../../../browser/elements/key-columns.ts';
+import { sinceFirst, sparkline } from '../../../browser/elements/sparkline.ts';
 import { stateTag } from '../../../browser/elements/state-tag.ts';
 import { count } from '../../../browser/elements/table.ts';
-import { capitalized, relativeOr } from '../../../browser/format.ts';
+import { capitalized, formatDay, plural, relativeOr } from '../../../browser/format.ts';
 import { askToIssue } from '../elements/customer-dialogs.ts';
 import type { Columns } from '../elements/list-page.ts';
 import { offer, offersColumn } from '../elements/operation-dialog.ts';
 import { SearchPage, type Filter } from '../elements/search-page.ts';
 import { keyLink, ownLimitsNote, planLink } from '../key.ts';
-import type { CustomerView, KeyRow } from '../responses.ts';
+import type { CustomerRow, KeyRow } from '../responses.ts';
 
-/** All customers. */
-class PageCustomers extends SearchPage<CustomerView> {
+/** All customers, with what they use. */
+class PageCustomers extends SearchPage<CustomerRow> {
   override readonly noun = 'customer';
   override readonly placeholder = `${capitalized(searchedWords(customerFields))}, id, or an API key`;
 
   override readonly ask = () => askToIssue(this);
 
-  override columns(): Columns<CustomerView> {
+  override get query() {
+    const query = super.query;
+    query.set('use', 'true');
+    return query;
+  }
+
+  override columns(): Columns<CustomerRow> {
     return [
       ['Name', keyLink],
-      ['State', ({ state }) => stateTag(state)],
+      ['State', stateCell],
       ['Plan', (customer) => html`${planLink(customer.plan)} ${ownLimitsNote(customer)}`],
+      ['Used today', ({ use }) => (use?.windows.day ? amountOf(use.windows.day) : '–'), 'number'],
+      ['Last 30 days', ({ use }) => use && sparkline(sinceFirst(use.days, use.days))],
+      ['Last used', ({ use }) => (use?.lastUsedOn ? formatDay(use.lastUsedOn) : '–'), 'minor'],
       count('Keys', ({ keys }) => keys, 'number minor'),
       ['Reference', ({ reference }) => reference, 'minor'],
       ['Created', ({ createdAt }) => relativeOr(createdAt, '–'), 'minor'],
-      offersColumn<CustomerView>(this, 'customer'),
+      offersColumn<CustomerRow>(this, 'customer'),
     ];
   }
 }
 
 customElements.define('page-customers', PageCustomers);
+
+/** The state of a customer, and how many of its keys are banned. */
+function stateCell({ state, use }: CustomerRow) {
+  const banned = use?.bannedKeys ?? 0;
+  return html`${stateTag(state)}
+  ${banned === 0 ? nothing : html`<span class="tag bad">${plural(banned, 'key')} banned</span>`}`;
+}
 
 /** All API keys, and a search that takes anything. */
 class PageKeys extends SearchPage<KeyRow> {
