@@ -29,7 +29,7 @@ describe('the pages of customers', { tags: ['chromium'] }, () => {
     ...(await kit.kit.redis.hgetall(redisKeys.apiKey(key))),
   });
 
-  test('list what customers use, and suspend one from its row', async () => {
+  test('list what customers use, sorted by it, and suspend one from its row', async () => {
     const { redis } = kit.kit;
     const [small, large] = [
       await kit.kit.issue({ name: 'Sorted small' }),
@@ -47,6 +47,16 @@ describe('the pages of customers', { tags: ['chromium'] }, () => {
     const row = page.getByRole('row', { name: /Sorted large/ });
     expect(await row.innerText()).toMatch(/2 of 1,000\s+today/);
     expect(await row.locator('.sparkline').count()).toBe(1);
+    const press = (heading: string) => page.getByRole('button', { name: heading }).press('Enter');
+    await press('Last 30 days');
+    await expect.poll(names).toEqual(['Sorted small', 'Sorted large']);
+    await press('Used today');
+    await expect.poll(names).toEqual(['Sorted large', 'Sorted small']);
+    await press('Used today');
+    await expect.poll(names).toEqual(['Sorted small', 'Sorted large']);
+    expect(await page.getByRole('columnheader', { name: 'Used today' }).getAttribute('aria-sort')).toBe(
+      'ascending',
+    );
     expectClean(observed, kit.origin);
     expect(await barriers(page)).toEqual([]);
     await page.getByRole('button', { name: 'Actions of Sorted small' }).click();

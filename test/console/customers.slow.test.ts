@@ -108,6 +108,7 @@ describe('the customers in the console', { tags: ['chromium'] }, () => {
     const observed = await kit.open(list);
     const { page, requests } = observed;
     await expect.poll(async () => (await names(page)).length).toBe(50);
+    await page.getByText('the columns sort the 50 that are shown').waitFor();
     await page.getByRole('button', { name: 'Show more' }).click();
     await expect.poll(async () => (await names(page)).length).toBe(100);
     const before = requests.length;

@@ -17,11 +17,11 @@ export const hasEnded = ({ state }: { state: string }) => state === 'revoked' ||
 
 /** Columns of a list of keys, after the name. */
 export const keyColumns: readonly Column<ListedKey>[] = [
-  ['State', stateCell],
+  ['State', stateCell, '', ({ state }) => state],
   ['Key', hintOf],
-  ['Last used', ({ lastUsedAt }) => relativeOr(lastUsedAt, 'never'), 'minor'],
-  ['Created', ({ createdAt }) => relativeOr(createdAt, '–'), 'minor'],
-  ['Expires', ({ expiresAt }) => relativeOr(expiresAt, 'never'), 'minor'],
+  ['Last used', ({ lastUsedAt }) => relativeOr(lastUsedAt, 'never'), 'minor', ({ lastUsedAt }) => lastUsedAt],
+  ['Created', ({ createdAt }) => relativeOr(createdAt, '–'), 'minor', ({ createdAt }) => createdAt],
+  ['Expires', ({ expiresAt }) => relativeOr(expiresAt, 'never'), 'minor', ({ expiresAt }) => expiresAt],
   ['Scopes', ({ scopes }) => scopes?.join(' ') ?? 'all', 'minor'],
 ];
 

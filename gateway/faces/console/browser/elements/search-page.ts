@@ -92,13 +92,15 @@ export abstract class SearchPage<Row extends object> extends ListPage<Row, { tot
   }
 
   override view(content: Page<Row> & { total: number }) {
-    const { items, total } = content;
+    const { items, next, total } = content;
     const all = plural(total, this.noun);
     const count =
       router.location.query.size > 0
         ? `${plural(items.length, 'match', 'matches')} of ${all}`
         : `${all}, newest first`;
-    return html`<p class="quiet" role="status">${count}</p>
+    // Sorting those that are shown would look like sorting all.
+    const sorted = next === null ? '' : `; the columns sort the ${items.length} that are shown`;
+    return html`<p class="quiet" role="status">${count}${sorted}</p>
       ${super.view(content)}`;
   }
 }

@@ -91,9 +91,9 @@ class PageBans extends ListPage<Ban> {
 
   override columns(): Columns<Ban> {
     return [
-      ['Key', keyLink],
-      ['Plan', ({ plan }) => planLink(plan), 'minor'],
-      ['Ends', ({ endsAt }) => formatRelative(endsAt), 'labelled'],
+      ['Key', keyLink, '', keyTitle],
+      ['Plan', ({ plan }) => planLink(plan), 'minor', ({ plan }) => plan],
+      ['Ends', ({ endsAt }) => formatRelative(endsAt), 'labelled', ({ endsAt }) => endsAt],
       ['Reason', ({ reason }) => reason],
       session.isOperator && menuColumn<Ban>(keyTitle, (ban) => [offer(this, 'liftBan', ban)]),
     ];

@@ -14,7 +14,7 @@ import { DetailPage } from '../elements/detail-page.ts';
 import { factList, recordFacts, type Fact } from '../elements/fact-list.ts';
 import { offer, offers, offersColumn } from '../elements/operation-dialog.ts';
 import { head } from '../elements/page-head.ts';
-import { apiPath, keyLink, planLink } from '../key.ts';
+import { apiPath, keyLink, keyTitle, planLink } from '../key.ts';
 import type { CustomerDetail, DayUsage, Failure, KeyDetail, KeyRow, Page } from '../responses.ts';
 
 /** With its use by day, and its last failed requests. */
@@ -49,9 +49,12 @@ class PageCustomer extends DetailPage<Shown> {
     return html`${head(html`<h2>Use now</h2>`, { text: 'Change limits…', act: () => askForLimits(this, customer) })}
       ${windowMeters(customer, (name) => limitSource(customer, name))}
       <h2>Keys</h2>
-      ${listTable('Keys', items, [['Name', keyLink], ...keyColumns, offersColumn<KeyRow>(this, 'key')], {
-        none: 'It has none.',
-      })}
+      ${listTable(
+        'Keys',
+        items,
+        [['Name', keyLink, '', keyTitle], ...keyColumns, offersColumn<KeyRow>(this, 'key')],
+        { none: 'It has none.' },
+      )}
       ${usageDays(days)} ${failedRequests(failures, ({ keyId }) => keyLink({ id: keyId, name: keyId }))}
       ${head(html`<h2>About</h2>`, offer(this, 'changeCustomer', customer))}
       ${factList([

@@ -10,7 +10,7 @@ import { askToIssue } from '../elements/customer-dialogs.ts';
 import type { Columns } from '../elements/list-page.ts';
 import { offer, offersColumn } from '../elements/operation-dialog.ts';
 import { SearchPage, type Filter } from '../elements/search-page.ts';
-import { keyLink, ownLimitsNote, planLink } from '../key.ts';
+import { keyLink, keyTitle, ownLimitsNote, planLink } from '../key.ts';
 import type { CustomerRow, KeyRow } from '../responses.ts';
 
 /** All customers, with what they use. */
@@ -28,15 +28,35 @@ class PageCustomers extends SearchPage<CustomerRow> {
 
   override columns(): Columns<CustomerRow> {
     return [
-      ['Name', keyLink],
-      ['State', stateCell],
-      ['Plan', (customer) => html`${planLink(customer.plan)} ${ownLimitsNote(customer)}`],
-      ['Used today', ({ use }) => (use?.windows.day ? amountOf(use.windows.day) : '–'), 'number'],
-      ['Last 30 days', ({ use }) => use && sparkline(sinceFirst(use.days, use.days))],
-      ['Last used', ({ use }) => (use?.lastUsedOn ? formatDay(use.lastUsedOn) : '–'), 'minor'],
+      ['Name', keyLink, '', keyTitle],
+      ['State', stateCell, '', ({ state }) => state],
+      [
+        'Plan',
+        (customer) => html`${planLink(customer.plan)} ${ownLimitsNote(customer)}`,
+        '',
+        ({ plan }) => plan,
+      ],
+      [
+        'Used today',
+        ({ use }) => (use?.windows.day ? amountOf(use.windows.day) : '–'),
+        'number',
+        ({ use }) => use?.windows.day?.used,
+      ],
+      [
+        'Last 30 days',
+        ({ use }) => use && sparkline(sinceFirst(use.days, use.days)),
+        '',
+        ({ use }) => use?.days.reduce((sum, units) => sum + units, 0),
+      ],
+      [
+        'Last used',
+        ({ use }) => (use?.lastUsedOn ? formatDay(use.lastUsedOn) : '–'),
+        'minor',
+        ({ use }) => use?.lastUsedOn,
+      ],
       count('Keys', ({ keys }) => keys, 'number minor'),
       ['Reference', ({ reference }) => reference, 'minor'],
-      ['Created', ({ createdAt }) => relativeOr(createdAt, '–'), 'minor'],
+      ['Created', ({ createdAt }) => relativeOr(createdAt, '–'), 'minor', ({ createdAt }) => createdAt],
       offersColumn<CustomerRow>(this, 'customer'),
     ];
   }
@@ -68,10 +88,10 @@ class PageKeys extends SearchPage<KeyRow> {
 
   override columns(): Columns<KeyRow> {
     return [
-      ['Name', keyLink],
+      ['Name', keyLink, '', keyTitle],
       ...keyColumns,
       count('Served today', ({ servedToday }) => servedToday),
-      ['Plan', ({ plan }) => planLink(plan), 'minor'],
+      ['Plan', ({ plan }) => planLink(plan), 'minor', ({ plan }) => plan],
       offersColumn<KeyRow>(this, 'key'),
     ];
   }

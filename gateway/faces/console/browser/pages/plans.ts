@@ -32,7 +32,7 @@ class PagePlans extends ListPage<Plan> {
   override columns(plans: readonly Plan[]): Columns<Plan> {
     const shown = windows.filter(({ name }) => plans.some((plan) => plan[name] !== undefined));
     return [
-      ['Plan', nameCell],
+      ['Plan', nameCell, '', ({ name }) => name],
       ...shown.map(({ name, each }) => count<Plan>(capitalized(each), (plan) => plan[name])),
       [
         'In force',

@@ -41,6 +41,8 @@ function months(items: MonthUsage[]) {
             aria-current=${use === chosen ? 'true' : nothing}
             >${formatMonth(use.month)}</a
           >`,
+        '',
+        ({ month }) => month,
       ],
       count('Customers', ({ customers }) => customers, 'number minor'),
       ...counts(items),
@@ -81,11 +83,18 @@ const tablesOf = ({ month, plans, largest }: MonthUsage) =>
       none: 'No customer was served in this month.',
     })}`;
 
-const planColumn: Column<{ plan: string | null }> = ['Plan', ({ plan }) => planLink(plan ?? '')];
+const planColumn: Column<{ plan: string | null }> = [
+  'Plan',
+  ({ plan }) => planLink(plan ?? ''),
+  '',
+  ({ plan }) => plan,
+];
 
 const customerColumn: Column<{ id: string; name: string }> = [
   'Customer',
   (customer) => (customer.id === '' ? customer.name || 'unknown' : keyLink(customer)),
+  '',
+  ({ name }) => name,
 ];
 
 customElements.define('page-usage', PageUsage);
