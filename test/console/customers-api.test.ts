@@ -1,6 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { readAudit } from '../../gateway/control/audit/audit-log.ts';
-import type { CustomerDetail, CustomerView } from '../../gateway/control/customers/find-customers.ts';
+import type {
+  CustomerDetail,
+  CustomerRow,
+  CustomerView,
+} from '../../gateway/control/customers/find-customers.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { send } from '../support/http/http.ts';
 import { startConsoleApi } from '../support/kits/console-api-kit.ts';
@@ -85,6 +89,29 @@ describe('the API of customers', () => {
     await expect
       .poll(() => call('GET', `${path}/failures`), { timeout: 15_000 })
       .toMatchObject({ items: [{ status: 429, code: 'rate_limit_exceeded', method: 'GET' }], next: null });
+  });
+
+  test('lists what customers use if that is asked for', async () => {
+    const [used, unused] = [
+      await started.kit.issue({ name: 'Listed used', day: 3 }),
+      await started.kit.issue({ name: 'Listed unused' }),
+    ];
+    await recordUse(started.kit.redis, used.customerId, 1, 40);
+    expect([await pets(used.key), await pets(used.key)]).toEqual([200, 200]);
+    const list = '/api/customers?search=listed';
+    const { items } = await call<{ items: CustomerRow[] }>('GET', `${list}&use=true`);
+    const today = new Date().toISOString().slice(0, 10);
+    const before = Array.from({ length: 28 }, () => 0);
+    expect(items).toMatchObject([
+      { id: unused.customerId, use: { days: [...before, 0, 0], lastUsedOn: null, bannedKeys: 0 } },
+      {
+        id: used.customerId,
+        use: { windows: { day: { used: 2, limit: 3 } }, days: [...before, 40, 2], lastUsedOn: today },
+      },
+    ]);
+    const without = await call<{ items: CustomerRow[] }>('GET', list);
+    expect(without.items.map(({ use }) => use)).toEqual([undefined, undefined]);
+    expect((await operator.send('GET', `${list}&use=yes`)).status).toBe(400);
   });
 
   test('lists customers in pages, newest first, and finds them by what people know', async () => {
