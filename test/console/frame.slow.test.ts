@@ -99,4 +99,38 @@ describe('the frame of the console', { tags: ['chromium'] }, () => {
       expect({ path, offered, barriers: await barriers(page) }).toEqual({ path, offered: [], barriers: [] });
     }
   });
+
+  test('a customer, a key and a page are found from everywhere, with the keyboard alone', async () => {
+    const { key, id, customerId } = await kit.kit.issue({ name: 'Found from everywhere' });
+    const hint = key.slice(0, key.lastIndexOf('_') + 5);
+    const observed = await kit.open('/console/plans');
+    const { page } = observed;
+    await page.getByRole('heading', { name: 'Plans' }).waitFor();
+    const search = page.getByRole('dialog', { name: 'Find' });
+    for (const [text, found] of [
+      ['from everywhere', `/console/customers/${customerId}`],
+      [id, `/console/keys/${id}`],
+      [hint, `/console/keys/${id}`],
+      ['Audit', '/console/audit'],
+    ] as const) {
+      await page.keyboard.press(text === id ? 'Control+K' : '/');
+      await search.getByRole('searchbox').waitFor();
+      await page.keyboard.type(text);
+      await search.locator(`a[href="${found}"]`).first().waitFor();
+      await page.keyboard.press('Enter');
+      await page.waitForURL(`**${found}`);
+      await search.waitFor({ state: 'detached' });
+    }
+    await page.keyboard.press('/');
+    expect(await barriers(page)).toEqual([]);
+    await page.keyboard.insertText(`Bearer ${key}`);
+    await page.waitForURL(`**/console/keys/${id}`);
+    await search.waitFor({ state: 'detached' });
+    // On the page of the key itself, too.
+    await page.keyboard.press('/');
+    await search.waitFor();
+    await page.keyboard.insertText(key);
+    await search.waitFor({ state: 'detached' });
+    expect(observed.requests.join()).not.toContain(key);
+  });
 });

@@ -53,7 +53,7 @@ export function pastedKey(text: string): string | undefined {
 
 /** Opens the page of a pasted key. */
 export const openKey = (page: ActingElement, text: string) =>
-  void page.act(async () => router.navigate(keyPath((await findOne('key', text)).id)));
+  page.act(async () => router.navigate(keyPath((await findOne('key', text)).id)));
 
 /**
  * The one customer or key that a text names: its id, a pasted key, or what finds it alone in a search.

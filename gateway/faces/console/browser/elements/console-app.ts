@@ -1,3 +1,4 @@
+import './search-dialog.ts';
 import { html, nothing } from 'lit';
 import { LightElement } from '../../../browser/elements/light-element.ts';
 import { menu } from '../../../browser/elements/menu.ts';
@@ -45,7 +46,7 @@ const pages = (
 
 const routeOf = (path: string) => pages.find(({ pattern }) => pattern.test(path));
 
-/** What one can choose: pages by their tabs. */
+/** What one can choose: pages by their tabs. The search offers them, too. */
 const choices = pages.filter(({ href }) => !href.endsWith(':id'));
 const tabs = Map.groupBy(choices, ({ tab }) => tab);
 
@@ -133,7 +134,7 @@ class ConsoleApp extends LightElement {
         '/console',
         'Console',
         Array.from(tabs, ([text, [first]]) => tab(first?.href ?? '', text, text === current?.tab)),
-        sessionMenu(),
+        html`<search-dialog .pages=${choices}></search-dialog> ${sessionMenu()}`,
       )}
       ${segments(path)}
       <main id="main" tabindex="-1">${this.page}</main>

@@ -66,7 +66,7 @@ export abstract class SearchPage<Row extends object> extends ListPage<Row, { tot
     }
     const field = this.querySelector('input');
     if (field !== null) field.value = '';
-    openKey(this, key);
+    void openKey(this, key);
   }
 
   override about() {
