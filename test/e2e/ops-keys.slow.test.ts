@@ -111,7 +111,7 @@ describe('the life cycle of keys', () => {
       const { key: present, sha256 } = JSON.parse(known) as { key: { id: string }; sha256: string };
       const { id } = present;
       const invalidLines: [object | string, RegExp][] = [
-        ['{', /line 2: Invalid input: expected object/],
+        ['{', /line 2: it is not JSON as ops keys export prints it/],
         [{ ...ofKey, sha256: 'abc' }, /line 2: sha256 is not a SHA-256/],
         [
           { ...ofKey, customer: { ...customer, minute: '0' } },

@@ -14,14 +14,15 @@ const megabyte = 1024 * 1024;
 
 describe('a service with upgrade: true', () => {
   const echo = new WebSocketServer({ noServer: true, maxPayload: 100 * megabyte });
-  /** What the service saw last. */
+  /** What the service saw last, but for probes. */
   let headers: Record<string, unknown> = {};
 
   const kit = shared(() =>
     startServicesKit(async (stack) => {
       const respond: RequestListener = (req, res) => {
-        ({ headers } = req);
-        res.writeHead(req.url === '/readyz' ? 200 : 418).end(req.url);
+        const isProbe = req.url === '/readyz';
+        if (!isProbe) ({ headers } = req);
+        res.writeHead(isProbe ? 200 : 418).end(req.url);
       };
       const server = createServer(respond);
       server.on('upgrade', (req, socket, head) => {
