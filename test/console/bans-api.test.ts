@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { addBan, liftBan } from '../../gateway/control/bans/bans.ts';
+import { addBan, countBans, liftBan } from '../../gateway/control/bans/bans.ts';
+import { showStoredKey } from '../../gateway/control/keys/stored-keys.ts';
+import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { startConsoleApi } from '../support/kits/console-api-kit.ts';
 import { sessionOf } from '../support/kits/keys.ts';
 import { shared } from '../support/kits/shared.ts';
@@ -61,6 +63,16 @@ describe('the API of bans', () => {
     expect(customers).toMatchObject({
       items: expect.arrayContaining([of('2 min', 0), of('3 min', 1)]) as unknown,
     });
+  });
+
+  test('a ban that was lifted with redis-cli is not counted', async () => {
+    const [lifted] = await all('/api/bans');
+    const before = await countBans(session());
+    const { redis } = started.kit;
+    const { place } = await showStoredKey(redis, lifted?.id ?? '');
+    expect(await redis.del(redisKeys.ban(place))).toBe(1);
+    expect(await all('/api/bans')).toHaveLength(before - 1);
+    expect(await countBans(session())).toBe(before - 1);
   });
 
   test.each(['limit=0', 'limit=501', 'limit=x', 'after=x', 'after=1', 'before=1'])(

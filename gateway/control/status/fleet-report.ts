@@ -15,7 +15,7 @@ export const fleetReportSchema = z
     summary: z.string().describe('The state in a sentence'),
     problems: z.array(problemSchema).describe('What is wrong, most severe first'),
     redis: z.array(redisServerSchema).describe('Its servers that accept writes'),
-    activeBans: z.int(),
+    activeBans: z.int().describe('Banned keys, at most 1,000'),
     gateways: z.array(gatewaySchema),
     upstreams: z.array(upstreamStateSchema),
     recent: measuresSchema,

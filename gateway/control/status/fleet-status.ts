@@ -73,7 +73,7 @@ export interface FleetStatus {
   /** Unix milliseconds by Redis' clock. */
   atMs: number;
   gateways: FleetGateway[];
-  /** API keys that are banned now. */
+  /** API keys that are banned now, at most 1,000. */
   activeBans: number;
   /**
    * Invalid values in Redis, with the fields that are stored now, the number of processes that report them, and how many of these
