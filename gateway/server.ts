@@ -1,7 +1,7 @@
 import { isIPv6 } from 'node:net';
 import { runService, type Start } from '#runtime/lifecycle.ts';
 import { createLog, createRequestLog, logConsoleLines } from '#runtime/log.ts';
-import { startEvents } from './control/webhooks/start-events.ts';
+import { startEvents } from './control/webhooks/deliver-events.ts';
 import { provideDemoAccess } from './deploy/demo/demo-access.ts';
 import { createConsole } from './faces/console/console.ts';
 import {

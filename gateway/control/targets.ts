@@ -3,7 +3,7 @@ import { planNamePattern } from '../quota/plan-settings.ts';
 import { apiTokenId } from './access/api-tokens.ts';
 import { consoleSessionId } from './access/console-sessions.ts';
 import { keyIdPattern } from './keys/key-input.ts';
-import { webhookIdPattern } from './webhooks/webhook-record.ts';
+import { webhookIdPattern } from './webhooks/stored-webhooks.ts';
 
 export interface TargetKind {
   /** What people call it. */

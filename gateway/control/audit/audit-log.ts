@@ -214,6 +214,6 @@ export function changedFields(before: unknown, after: unknown): ChangedField[] {
     .map((name) => ({ field: name, before: from[name], after: to[name] }));
 }
 
-function fieldsOf(value: unknown): Record<string, unknown> {
+export function fieldsOf(value: unknown): Record<string, unknown> {
   return typeof value === 'object' && value !== null ? { ...value } : {};
 }

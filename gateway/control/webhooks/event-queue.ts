@@ -4,7 +4,7 @@ import { dayMs } from '../../limits/windows.ts';
 import type { RedisClient } from '../../platform/redis/redis-client.ts';
 import { eventQueue } from '../../platform/redis/redis-keys.ts';
 import { eventId, testType, type GatewayEvent } from './event-types.ts';
-import { readWebhooks, wants, type Webhook } from './webhook-record.ts';
+import { readWebhooks, wants, type Webhook } from './stored-webhooks.ts';
 
 /** What workers of the queue do. */
 export type EventJob =
@@ -33,7 +33,7 @@ async function queueOf(redis: RedisClient): Promise<Queue<EventJob>> {
 
 export const queueOptions = { prefix: eventQueue.prefix, skipVersionCheck: true } as const;
 
-/** The worker decides when to stop (deliver-event.ts). */
+/** The worker decides when to stop (deliver-events.ts). */
 const untilDecided = {
   attempts: 1000,
   backoff: { type: 'custom' },

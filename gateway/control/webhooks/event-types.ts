@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
 import type { CustomerId } from '../../platform/redis/redis-keys.ts';
+import type { ApiScope } from '../access/api-scopes.ts';
 
 const time = z.iso.datetime();
 const customerId = z.string().describe('Id of the customer');
@@ -12,6 +13,8 @@ const key = {
 
 interface EventTypeDefinition {
   summary: string;
+  /** With which a program could read the same. */
+  scope: ApiScope;
   /** Content of `data`. */
   data: z.ZodObject;
 }
@@ -23,6 +26,7 @@ interface EventTypeDefinition {
 export const eventTypes = {
   'quota.threshold': {
     summary: 'A customer has used 80 % or 100 % of its day or month limit',
+    scope: 'usage:read',
     data: z.object({
       customerId,
       plan: z.string(),
@@ -36,6 +40,7 @@ export const eventTypes = {
   },
   'ban.began': {
     summary: 'A key is banned, by a gateway or by an operator',
+    scope: 'bans:read',
     data: z.object({
       ...key,
       endsAt: time,
@@ -44,6 +49,7 @@ export const eventTypes = {
   },
   'key.created': {
     summary: 'A key was issued, also in place of another one',
+    scope: 'keys:read',
     data: z.object({
       ...key,
       expiresAt: time.nullable(),
@@ -52,19 +58,27 @@ export const eventTypes = {
   },
   'key.rotated': {
     summary: 'A key was replaced by another one, and works for a while',
+    scope: 'keys:read',
     data: z.object({ ...key, expiresAt: time.nullable(), replacedBy: z.string() }),
   },
-  'key.revoked': { summary: 'A key was revoked', data: z.object({ ...key, revokedAt: time }) },
+  'key.revoked': {
+    summary: 'A key was revoked',
+    scope: 'keys:read',
+    data: z.object({ ...key, revokedAt: time }),
+  },
   'key.expiring': {
     summary: 'A key expires within 7 days, and was not replaced',
+    scope: 'keys:read',
     data: z.object({ ...key, expiresAt: time }),
   },
   'customer.suspended': {
     summary: 'All keys of a customer are refused',
+    scope: 'customers:read',
     data: z.object({ customerId, suspendedAt: time }),
   },
   'plan.changed': {
     summary: 'A customer is on another plan',
+    scope: 'customers:read',
     data: z.object({ customerId, from: z.string(), to: z.string() }),
   },
 } as const satisfies Record<string, EventTypeDefinition>;
@@ -75,6 +89,12 @@ export const eventTypeNames = Object.keys(eventTypes).filter(isEventType);
 
 export function isEventType(text: string): text is EventType {
   return Object.hasOwn(eventTypes, text);
+}
+
+/** Scopes with which a program could read what a webhook is sent. @param types null for all */
+export function scopesOfEvents(types: readonly string[] | null): ApiScope[] {
+  const sent = eventTypeNames.filter((type) => types?.includes(type) ?? true);
+  return [...new Set(sent.map((type) => eventTypes[type].scope))];
 }
 
 /** What an event says of its type. */

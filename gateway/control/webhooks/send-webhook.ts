@@ -3,8 +3,8 @@ import { readVersion } from '#runtime/version.ts';
 import { Webhook as Signer } from 'standardwebhooks';
 import { Agent, request } from 'undici';
 import type { GatewayEvent } from './event-types.ts';
+import type { Webhook } from './stored-webhooks.ts';
 import { createCheckedLookup, ForbiddenAddress, parseWebhookUrl } from './webhook-address.ts';
-import type { Webhook } from './webhook-record.ts';
 
 /** How an attempt went. */
 export interface Attempt {

@@ -1,33 +1,22 @@
 import { z } from 'zod';
-import { nameInput } from '../keys/key-input.ts';
 import { listOf } from '../list-schemas.ts';
 import { change, list, type OptionForm } from '../operation.ts';
 import type { FormField } from '../question.ts';
-import { eventTypeNames, eventTypes } from './event-types.ts';
-import { deliverySchema } from './webhook-status.ts';
+import { eventTypeNames, eventTypes, scopesOfEvents } from './event-types.ts';
+import { deliverySchema } from './stored-webhooks.ts';
 import {
   addWebhook,
   changeWebhook,
   findWebhook,
   listWebhooks,
+  newWebhookInput,
   readWebhookDeliveries,
   removeWebhook,
-  scopesOfEvents,
   testWebhook,
+  webhookChangeInput,
   webhookSchema,
   type WebhookView,
 } from './webhooks.ts';
-
-const fields = {
-  url: z.string('has to be a URL').max(1000, 'is longer than 1,000 characters'),
-  types: z
-    .array(z.enum(eventTypeNames, `has to be a list of ${eventTypeNames.join(', ')}`))
-    .min(1, 'is empty: give null for all types')
-    .nullable()
-    .describe('Null for all types')
-    .optional(),
-  description: nameInput.nullable().optional(),
-};
 
 const options = {
   types: { nothing: 'all', says: 'types of events, with commas between them, or "all"' },
@@ -115,14 +104,7 @@ export const webhookOperations = [
     },
     summary: 'Send events to an address',
     description: needsReading,
-    input: z.strictObject({
-      ...fields,
-      customerId: z
-        .string()
-        .nullable()
-        .describe('Customer whose events it gets; null for all customers')
-        .optional(),
-    }),
+    input: newWebhookInput,
     responds: 'The webhook with its secret',
     result: webhookSchema.extend({ secret: z.string().describe('Signs its events; shown this once') }),
     resultId: 'WebhookWithSecret',
@@ -173,7 +155,7 @@ export const webhookOperations = [
     summary: 'Change a webhook, or switch it on or off',
     description:
       'Fields that are absent stay as they are. Switching on also ends that it is disabled. ' + needsReading,
-    input: z.strictObject({ ...fields, enabled: z.boolean() }).partial(),
+    input: webhookChangeInput,
     responds: 'The webhook after the change',
     ...changed,
     async run(session, { target, input, context }) {

@@ -1,20 +1,26 @@
 import { hash, randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { redisKeys } from '../../platform/redis/redis-keys.ts';
-import type { ApiScope } from '../access/api-scopes.ts';
 import { showCustomer } from '../customers/stored-customers.ts';
 import { InvalidOperation, UnknownId } from '../invalid-operation.ts';
+import { nameInput } from '../keys/key-input.ts';
 import { changeHash } from '../overtaken-change.ts';
+import { viewOf } from '../records.ts';
 import type { Session } from '../session.ts';
 import { publishTest } from './event-queue.ts';
-import { eventTypeNames, type EventType } from './event-types.ts';
+import { eventTypeNames } from './event-types.ts';
+import {
+  clearFailures,
+  parseWebhooks,
+  readDeliveries,
+  readWebhooks,
+  readWebhookStatus,
+  type Delivery,
+  type Webhook,
+} from './stored-webhooks.ts';
 import { hostIssue, parseWebhookUrl } from './webhook-address.ts';
-import { parseWebhooks, readWebhooks, type Webhook } from './webhook-record.ts';
-import { clearFailures, readDeliveries, readWebhookStatus, type Delivery } from './webhook-status.ts';
 
 const maxWebhooks = 20;
-
-export const webhookStates = ['on', 'off', 'failing', 'disabled'] as const;
 
 /** A webhook as people see it: without its secret. */
 export const webhookSchema = z
@@ -25,7 +31,7 @@ export const webhookSchema = z
     types: z.array(z.string()).nullable().describe('Types of events that it gets; null for all'),
     description: z.string().nullable(),
     state: z
-      .enum(webhookStates)
+      .enum(['on', 'off', 'failing', 'disabled'])
       .describe(
         '`failing`: its last attempt failed. `disabled`: it has failed for 24 hours or is gone, and gets nothing',
       ),
@@ -37,37 +43,29 @@ export const webhookSchema = z
 
 export type WebhookView = z.infer<typeof webhookSchema>;
 
-const eventScopes: Readonly<Record<EventType, ApiScope>> = {
-  'quota.threshold': 'usage:read',
-  'ban.began': 'bans:read',
-  'key.created': 'keys:read',
-  'key.rotated': 'keys:read',
-  'key.revoked': 'keys:read',
-  'key.expiring': 'keys:read',
-  'customer.suspended': 'customers:read',
-  'plan.changed': 'customers:read',
-};
+const url = z.string('has to be a URL').max(1000, 'is longer than 1,000 characters');
+const types = z
+  .array(z.enum(eventTypeNames, `has to be a list of ${eventTypeNames.join(', ')}`))
+  .min(1, 'is empty: give null for all types')
+  .nullable()
+  .describe('Null for all types');
+const description = nameInput.nullable();
 
-/** Scopes with which a program could read what a webhook is sent. @param types null for all */
-export function scopesOfEvents(types: readonly string[] | null): ApiScope[] {
-  const sent = eventTypeNames.filter((type) => types?.includes(type) ?? true);
-  return [...new Set(sent.map((type) => eventScopes[type]))];
-}
+export const newWebhookInput = z.strictObject({
+  url,
+  types: types.optional(),
+  description: description.optional(),
+  customerId: z
+    .string()
+    .nullable()
+    .describe('Customer whose events it gets; null for all customers')
+    .optional(),
+});
 
-/** Undefined leaves a field unchanged. */
-export interface WebhookChange {
-  url?: string | undefined;
-  /** Null for all types. */
-  types?: readonly string[] | null | undefined;
-  description?: string | null | undefined;
-  enabled?: boolean | undefined;
-}
-
-export interface NewWebhook extends Omit<WebhookChange, 'enabled'> {
-  url: string;
-  /** The customer whose events it gets; null for those of all customers. */
-  customerId?: string | null | undefined;
-}
+/** A field that is absent stays as it is. */
+export const webhookChangeInput = z
+  .strictObject({ url, types, description, enabled: z.boolean() })
+  .exactPartial();
 
 /** With its secret, which is shown this once. */
 export type WebhookWithSecret = WebhookView & { secret: string };
@@ -75,7 +73,7 @@ export type WebhookWithSecret = WebhookView & { secret: string };
 /** Oldest first. */
 export async function listWebhooks(session: Pick<Session, 'redis'>): Promise<WebhookView[]> {
   const webhooks = await readWebhooks(session.redis);
-  return Promise.all(webhooks.map((webhook) => viewOf(session, webhook)));
+  return Promise.all(webhooks.map((webhook) => viewOfWebhook(session, webhook)));
 }
 
 /**
@@ -84,7 +82,7 @@ export async function listWebhooks(session: Pick<Session, 'redis'>): Promise<Web
  */
 export async function addWebhook(
   session: Session,
-  { url, types = null, description = null, customerId = null }: NewWebhook,
+  { url, types = null, description = null, customerId = null }: z.output<typeof newWebhookInput>,
   networks: readonly string[],
 ): Promise<WebhookWithSecret> {
   const { redis, now } = session;
@@ -93,7 +91,7 @@ export async function addWebhook(
     id: `wh_${randomBytes(8).toString('hex')}`,
     url: await checkedUrl(url, networks),
     customerId,
-    types: types && [...types],
+    types,
     enabled: true,
     description,
     createdAt: new Date(now()).toISOString(),
@@ -105,35 +103,30 @@ export async function addWebhook(
       throw new InvalidOperation(`there are ${maxWebhooks} webhooks already: remove one first`);
     return webhook;
   });
-  return { ...(await viewOf(session, webhook)), secret: webhook.secret };
+  return { ...(await viewOfWebhook(session, webhook)), secret: webhook.secret };
 }
 
 /** Switching a webhook on ends that it is disabled. @throws InvalidOperation as addWebhook does, or if there is none */
 export async function changeWebhook(
   session: Session,
   id: string,
-  { url, types, description, enabled }: WebhookChange,
+  change: z.output<typeof webhookChangeInput>,
   networks: readonly string[],
 ): Promise<WebhookView> {
-  const checked = url === undefined ? undefined : await checkedUrl(url, networks);
-  const after = await write(session, id, 'webhooks.set', (before) => {
-    const known = found(before, id);
-    return {
-      ...known,
-      url: checked ?? known.url,
-      types: types === undefined ? known.types : types && [...types],
-      description: description === undefined ? known.description : description,
-      enabled: enabled ?? known.enabled,
-    };
-  });
-  if (enabled === true) await clearFailures(session.redis, id);
-  return viewOf(session, found(after, id));
+  const checked = change.url === undefined ? {} : { url: await checkedUrl(change.url, networks) };
+  const after = await write(session, id, 'webhooks.set', (before) => ({
+    ...found(before, id),
+    ...change,
+    ...checked,
+  }));
+  if (change.enabled === true) await clearFailures(session.redis, id);
+  return viewOfWebhook(session, found(after, id));
 }
 
 /** @throws InvalidOperation if there is none */
 export async function removeWebhook(session: Session, id: string): Promise<WebhookView> {
   const { redis } = session;
-  const view = await viewOf(session, await findWebhook(session, id));
+  const view = await viewOfWebhook(session, await findWebhook(session, id));
   await write(session, id, 'webhooks.remove', (before) => {
     found(before, id);
     return undefined;
@@ -180,16 +173,15 @@ async function checkedUrl(text: string, networks: readonly string[]): Promise<st
   return parsed.url;
 }
 
-async function viewOf({ redis }: Pick<Session, 'redis'>, webhook: Webhook): Promise<WebhookView> {
-  const { enabled, secret: _secret, ...shown } = webhook;
-  const { failingSince, disabledAt, disabledBecause = null } = await readWebhookStatus(redis, webhook.id);
+async function viewOfWebhook({ redis }: Pick<Session, 'redis'>, webhook: Webhook): Promise<WebhookView> {
+  const { failingSince, disabledAt, disabledBecause } = await readWebhookStatus(redis, webhook.id);
   const ofFailing = disabledAt !== undefined ? 'disabled' : failingSince === undefined ? 'on' : 'failing';
-  return {
-    ...shown,
-    state: enabled ? ofFailing : 'off',
-    failingSince: failingSince === undefined ? null : new Date(failingSince).toISOString(),
+  return viewOf(webhookSchema, {
+    ...webhook,
+    state: webhook.enabled ? ofFailing : 'off',
+    failingSince: failingSince && new Date(failingSince).toISOString(),
     disabledBecause,
-  };
+  });
 }
 
 /** Changes one webhook, audited without what is secret, also the path of its address. */

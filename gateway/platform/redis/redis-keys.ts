@@ -79,9 +79,9 @@ export const redisKeys = {
   traffic: (minute: number) => `gw:{traffic}:${minute * 60}`,
   /** Stream: every change made with the ops command. */
   audit: 'gw:audit',
-  /** Hash: webhooks with their secrets by id (webhook-record.ts). */
+  /** Hash: webhooks with their secrets by id (stored-webhooks.ts). */
   webhooks: 'gw:webhooks',
-  /** Hash: since when a webhook fails, and whether it is disabled (webhook-status.ts). */
+  /** Hash: since when a webhook fails, and whether it is disabled (stored-webhooks.ts). */
   webhookStatus: (id: string) => `gw:{events}:status:${id}`,
   /** List with expiry: the last attempts of a webhook. */
   webhookLog: (id: string) => `gw:{events}:log:${id}`,

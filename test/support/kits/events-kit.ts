@@ -1,3 +1,4 @@
+import type { EventType } from '../../../gateway/control/webhooks/event-types.ts';
 import { addWebhook } from '../../../gateway/control/webhooks/webhooks.ts';
 import { startReceiver } from '../webhooks/receiver.ts';
 import { startGatewayKit } from './gateway-kit.ts';
@@ -15,7 +16,7 @@ export const startEventsKit = () =>
     const kit = stack.use(await startGatewayKit(webhookSettings));
     const session = sessionOf(kit.redis);
     /** Adds a webhook with a path of the receiver. */
-    const webhook = (path: string, wanted: { types?: readonly string[]; customerId?: string } = {}) =>
+    const webhook = (path: string, wanted: { types?: EventType[]; customerId?: string } = {}) =>
       addWebhook(session, { url: `${receiver.url}${path}`, ...wanted }, localNetworks);
     return { ...kit, receiver, session, webhook };
   });

@@ -17,7 +17,7 @@ export type { Failure } from '../../../quota/failures.ts';
 export type { PolicyState } from '../../../control/plans/policy-operations.ts';
 export type { ListedApiToken as ApiToken } from '../../../control/access/api-tokens.ts';
 export type { TrafficPoint } from '../../../control/usage/traffic.ts';
-export type { Delivery } from '../../../control/webhooks/webhook-status.ts';
+export type { Delivery } from '../../../control/webhooks/stored-webhooks.ts';
 export type { WebhookView as WebhookRow } from '../../../control/webhooks/webhooks.ts';
 export type { DayUsage } from '../../../quota/usage.ts';
 export type { MonthUsage } from '../../../control/usage/usage-months.ts';

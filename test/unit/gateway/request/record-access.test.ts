@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { deliveryOutcomes } from '../../../../gateway/control/webhooks/webhook-status.ts';
+import { deliveryOutcomes } from '../../../../gateway/control/webhooks/stored-webhooks.ts';
 import { createMetrics } from '../../../../gateway/platform/observability/metrics.ts';
 import { builtInPlans } from '../../../../gateway/quota/plan-settings.ts';
 import { showKnownSeries, showPlanLimits } from '../../../../gateway/request/record-access.ts';

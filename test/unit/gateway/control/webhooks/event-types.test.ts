@@ -5,7 +5,7 @@ import {
   eventTypes,
   type GatewayEvent,
 } from '../../../../../gateway/control/webhooks/event-types.ts';
-import { wants, type Webhook } from '../../../../../gateway/control/webhooks/webhook-record.ts';
+import { wants, type Webhook } from '../../../../../gateway/control/webhooks/stored-webhooks.ts';
 
 const guide = readFileSync(
   new URL('../../../../../gateway/control/webhooks/RECEIVING.md', import.meta.url),

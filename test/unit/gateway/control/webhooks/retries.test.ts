@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { retryDelayMs } from '../../../../../gateway/control/webhooks/deliver-event.ts';
+import { retryDelayMs } from '../../../../../gateway/control/webhooks/deliver-events.ts';
 import { parseRetryAfter } from '../../../../../gateway/control/webhooks/send-webhook.ts';
 
 const dayMs = 86_400_000;

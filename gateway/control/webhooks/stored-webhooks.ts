@@ -3,7 +3,49 @@ import type { RedisClient } from '../../platform/redis/redis-client.ts';
 import { redisKeys } from '../../platform/redis/redis-keys.ts';
 import { parseJson } from '../../platform/redis/redis-values.ts';
 import type { GatewayEvent } from './event-types.ts';
-import type { Webhook } from './webhook-record.ts';
+
+export const webhookIdPattern = /^wh_[\da-f]{16}$/;
+
+const record = z.object({
+  id: z.string().regex(webhookIdPattern),
+  url: z.string(),
+  /** The customer whose events it gets; null for those of all customers. */
+  customerId: z.string().nullable(),
+  /** Null for all types. */
+  types: z.array(z.string()).nullable(),
+  enabled: z.boolean(),
+  description: z.string().nullable(),
+  createdAt: z.iso.datetime(),
+  /** Signs its events. */
+  secret: z.string(),
+});
+
+/** An address that events are sent to, as the hash gw:webhooks has it in JSON, by its id. */
+export type Webhook = z.infer<typeof record>;
+
+/** Oldest first. */
+export async function readWebhooks(redis: RedisClient): Promise<Webhook[]> {
+  return parseWebhooks(await redis.hgetall(redisKeys.webhooks));
+}
+
+/** One that was edited by hand into something else is left out. */
+export function parseWebhooks(fields: Readonly<Record<string, string>>): Webhook[] {
+  const webhooks = Object.entries(fields).flatMap(([id, text]) => {
+    const { data } = record.safeParse(parseJson(text));
+    return data?.id === id ? [data] : [];
+  });
+  return webhooks.toSorted((one, other) => one.createdAt.localeCompare(other.createdAt));
+}
+
+/** Whether a webhook gets an event: one of its customer and its types, since it was made. */
+export function wants({ enabled, customerId, types, createdAt }: Webhook, event: GatewayEvent): boolean {
+  return (
+    enabled &&
+    (customerId === null || customerId === event.customerId) &&
+    (types === null || types.includes(event.type)) &&
+    event.at >= createdAt
+  );
+}
 
 /** How an attempt ended: it will be made again if it failed, and not if it is dead. */
 export const deliveryOutcomes = ['delivered', 'failed', 'dead'] as const;
@@ -59,15 +101,13 @@ export async function readDeliveries(redis: RedisClient, id: string): Promise<De
 /** Adds an attempt to the log of the webhook. */
 export async function recordDelivery(
   redis: RedisClient,
-  { id }: Pick<Webhook, 'id'>,
+  { id }: Webhook,
   { id: eventId, type, customerId }: GatewayEvent,
   attempt: Omit<Delivery, 'eventId' | 'type' | 'customerId'>,
 ): Promise<void> {
   const key = redisKeys.webhookLog(id);
-  await redis.lpush(
-    key,
-    JSON.stringify({ ...attempt, eventId, type, customerId: customerId ?? null } satisfies Delivery),
-  );
+  const delivery: Delivery = { ...attempt, eventId, type, customerId: customerId ?? null };
+  await redis.lpush(key, JSON.stringify(delivery));
   await redis.ltrim(key, 0, maxDeliveries - 1);
   await redis.expire(key, keptSeconds);
 }
@@ -98,8 +138,9 @@ export async function recordFailure(
   return disabledBecause;
 }
 
-/** Webhooks that get nothing any more because they have failed. */
-export async function readDisabled(redis: RedisClient, webhooks: readonly Webhook[]): Promise<Webhook[]> {
+/** Number of webhooks that get nothing any more because they have failed. */
+export async function countDisabled(redis: RedisClient): Promise<number> {
+  const webhooks = (await readWebhooks(redis)).filter(({ enabled }) => enabled);
   const statuses = await Promise.all(webhooks.map(({ id }) => readWebhookStatus(redis, id)));
-  return webhooks.filter(({ enabled }, index) => enabled && statuses[index]?.disabledAt !== undefined);
+  return statuses.filter(({ disabledAt }) => disabledAt !== undefined).length;
 }
