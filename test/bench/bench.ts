@@ -1,7 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { freePort } from '../support/http/free-port.ts';
 import { barChart } from './chart.ts';
 import { baseline, contenders } from './contenders.ts';
 import { setUpBench, type Fixture } from './fixture.ts';
@@ -16,7 +15,13 @@ import {
   writeResults,
   type Row,
 } from './report.ts';
-import { assertStatuses, measureAlone, shuffleForRound, type RunningContender } from './running-contender.ts';
+import {
+  assertStatuses,
+  measureAlone,
+  shuffleForRound,
+  startContender,
+  type RunningContender,
+} from './running-contender.ts';
 import { scenarios, type Scenario } from './scenarios.ts';
 
 /*
@@ -64,13 +69,11 @@ async function measure(
   contender: RunningContender,
   duration: number,
 ): Promise<Sample> {
-  const url = `http://127.0.0.1:${contender.port}`;
   const before = await contender.process.cpuSeconds();
   const measured = await closedLoop({
     directory: fixture.directory,
-    url,
+    port: contender.port,
     script: scenario.script(fixture),
-    connections: scenario.connections,
     seconds: duration,
   });
   const cpuSeconds = (await contender.process.cpuSeconds()) - before;
@@ -79,19 +82,19 @@ async function measure(
 }
 
 function summarize(title: string, name: string, samples: readonly Sample[]): Row {
-  const valuesOf = (field: 'requestsPerSecond' | 'p50' | 'p99' | 'p999' | 'cpuPer10k') =>
-    samples.map((sample) => sample[field]);
-  const rates = valuesOf('requestsPerSecond');
+  const medianOf = (field: Exclude<keyof Sample, 'statuses'>) =>
+    median(samples.map((sample) => sample[field]));
+  const rates = samples.map(({ requestsPerSecond }) => requestsPerSecond);
   return {
     name,
     title,
     requestsPerSecond: median(rates),
     lowest: Math.min(...rates),
     highest: Math.max(...rates),
-    p50: median(valuesOf('p50')),
-    p99: median(valuesOf('p99')),
-    p999: median(valuesOf('p999')),
-    cpuPer10k: median(valuesOf('cpuPer10k')),
+    p50: medianOf('p50'),
+    p99: medianOf('p99'),
+    p999: medianOf('p999'),
+    cpuPer10k: medianOf('cpuPer10k'),
   };
 }
 
@@ -172,11 +175,9 @@ async function main(): Promise<void> {
       excluded.push(`${contender.title}: ${contender.missing}`);
       continue;
     }
-    const port = contender.name === 'direct' ? fixture.upstreamPort : await freePort();
-    const process = await contender.start(fixture, port);
-    stack.defer(() => process.stop());
-    await process.pause();
-    running.push({ ...contender, process, port });
+    const started = await startContender(contender, fixture, stack);
+    await started.process.pause();
+    running.push(started);
   }
 
   process.stdout.write(

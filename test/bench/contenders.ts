@@ -1,6 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import * as haproxy from './contenders/haproxy.ts';
-import * as nginx from './contenders/nginx.ts';
+import { nginxWithLua } from './contenders/nginx.ts';
 import { cores, startPinned, type PinnedProcess } from './pinned-process.ts';
 
 /** Environment that all contenders share. */
@@ -21,10 +20,6 @@ export interface Contender {
   missing: string | undefined;
   start(environment: BenchEnvironment, port: number): Promise<PinnedProcess>;
 }
-
-const isInstalled = (command: string, ...args: string[]) => spawnSync(command, args).error === undefined;
-const missingPackage = (command: string, name: string) =>
-  isInstalled(command, '-v') ? undefined : `requires the Debian package ${name}`;
 
 /**
  * V8 takes a paused process for an idle one and discards memory and compiled code when the measurement begins, so its
@@ -80,21 +75,8 @@ function gateway({ env = {}, core = cores.contender, cwd }: GatewayOptions = {})
     });
 }
 
-function server(
-  command: string,
-  args: (environment: BenchEnvironment, port: number) => Promise<string[]>,
-): Contender['start'] {
-  return async (environment, port) =>
-    startPinned({
-      core: cores.contender,
-      command,
-      args: await args(environment, port),
-      directory: environment.directory,
-      port,
-    });
-}
-
-const needsNginx = missingPackage('nginx', 'nginx-light');
+const needsNginx =
+  spawnSync('nginx', ['-v']).error === undefined ? undefined : 'requires the Debian package nginx-light';
 
 /** Gateway of another checkout, to measure the effect of a change. The checkout needs its own node_modules. */
 export const baseline = (directory: string, env: Record<string, string> = {}): Contender =>
@@ -143,11 +125,6 @@ export const contenders: readonly Contender[] = [
   ),
   ofNode('bare', 'Express + http-proxy-middleware, no gateway features', nodeProgram('express-bare.ts')),
   ofNode(
-    'two-limiters',
-    'Express + http-proxy-middleware + 2 × rate-limiter-flexible on Redis',
-    nodeProgram('two-limiters.ts'),
-  ),
-  ofNode(
     'fastify',
     'Fastify + @fastify/http-proxy + @fastify/rate-limit on Redis (one window)',
     nodeProgram('fastify.ts'),
@@ -157,26 +134,13 @@ export const contenders: readonly Contender[] = [
     isNode: false,
     title: 'nginx + Lua + the same Redis script',
     missing: needsNginx,
-    start: server('nginx', ({ directory, upstreamPort, redisPort, scriptSha }, port) =>
-      nginx.lua({ directory, port, upstreamPort, redisPort }, scriptSha),
-    ),
-  },
-  {
-    name: 'nginx',
-    isNode: false,
-    title: 'nginx with limit_req, no Redis',
-    missing: needsNginx,
-    start: server('nginx', ({ directory, upstreamPort, redisPort }, port) =>
-      nginx.limitReq({ directory, port, upstreamPort, redisPort }),
-    ),
-  },
-  {
-    name: 'haproxy',
-    isNode: false,
-    title: 'HAProxy with a stick table, no Redis',
-    missing: missingPackage('haproxy', 'haproxy'),
-    start: server('haproxy', ({ directory, upstreamPort }, port) =>
-      haproxy.stickTable(directory, port, upstreamPort),
-    ),
+    start: async (environment, port) =>
+      startPinned({
+        core: cores.contender,
+        command: 'nginx',
+        args: await nginxWithLua(environment, port),
+        directory: environment.directory,
+        port,
+      }),
   },
 ];

@@ -5,7 +5,7 @@ import { issueKey, type IssuedApiKey, type NewApiKey } from '../../gateway/contr
 import { hashApiKey } from '../../gateway/keys/api-key-format.ts';
 import { maxLimit } from '../../gateway/limits/limits.ts';
 import { dayNumberOf, utcDate } from '../../gateway/limits/windows.ts';
-import { redisKeys, type KeyPlace } from '../../gateway/platform/redis/redis-keys.ts';
+import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { loadScript } from '../../gateway/platform/redis/scripts.ts';
 import { seedDefaults } from '../../gateway/quota/default-settings.ts';
 import { freePort } from '../support/http/free-port.ts';
@@ -22,7 +22,6 @@ export interface Fixture extends BenchEnvironment, AsyncDisposable {
   /** File with one API key per line; their day quotas are used up. */
   exhausted: string;
   banned: string;
-  upstream: PinnedProcess;
 }
 
 const keyCount = 10_000;
@@ -49,7 +48,9 @@ export async function setUpBench(): Promise<Fixture> {
   const redis = await connectRedis(`redis://127.0.0.1:${redisPort}`);
   await adoptKeyPrefix(redis);
   const session = sessionOf(redis, 'bench');
-  await seed(redis);
+  await seedDefaults(redis, 'benchmark', 0);
+  // So that exhausted keys stay refused by their quota.
+  await redis.hset(redisKeys.banPolicy, 'enabled', 'false');
   const issue = async (count: number, overrides: Partial<NewApiKey>): Promise<IssuedApiKey[]> => {
     const keys: IssuedApiKey[] = [];
     while (keys.length < count) {
@@ -63,7 +64,8 @@ export async function setUpBench(): Promise<Fixture> {
   const unlimited = { minute: maxLimit, day: maxLimit };
   const [hot, banned] = await issue(2, unlimited);
   if (hot === undefined || banned === undefined) throw new Error('expected two keys');
-  await redis.set(redisKeys.ban(placeOf(banned)), 'bench', 'EX', 3600);
+  const { customerId } = banned.record;
+  await redis.set(redisKeys.ban({ customerId, keyHash: hashApiKey(banned.key) }), 'bench', 'EX', 3600);
   const keysFile = join(directory, 'keys');
   const exhaustedFile = join(directory, 'exhausted');
   await writeFile(keysFile, textOf(await issue(keyCount, unlimited)));
@@ -87,13 +89,8 @@ export async function setUpBench(): Promise<Fixture> {
     keys: keysFile,
     exhausted: exhaustedFile,
     banned: banned.key,
-    upstream: upstreamServer,
     [Symbol.asyncDispose]: () => disposables.disposeAsync(),
   };
-}
-
-function placeOf({ key, record }: IssuedApiKey): KeyPlace {
-  return { customerId: record.customerId, keyHash: hashApiKey(key) };
 }
 
 /** One key per line. */
@@ -102,7 +99,7 @@ function textOf(issued: readonly IssuedApiKey[]): string {
 }
 
 /** Same persistence as in docker-compose.yml: an append-only file, synced every second. */
-export function startRedis(directory: string, port: number): Promise<PinnedProcess> {
+function startRedis(directory: string, port: number): Promise<PinnedProcess> {
   const args = ['--port', String(port), '--bind', '127.0.0.1', '--dir', directory, '--save', ''];
   return startPinned({
     core: cores.support,
@@ -111,10 +108,4 @@ export function startRedis(directory: string, port: number): Promise<PinnedProce
     directory,
     port,
   });
-}
-
-/** Bans are disabled, so that exhausted keys stay refused by their quota. */
-async function seed(redis: Awaited<ReturnType<typeof connectRedis>>): Promise<void> {
-  await seedDefaults(redis, 'benchmark', 0);
-  await redis.hset(redisKeys.banPolicy, 'enabled', 'false');
 }

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { countOutcomes } from '../support/load/steady-load.ts';
 import { cores } from './pinned-process.ts';
 
 const run = promisify(execFile);
@@ -16,23 +17,23 @@ export interface LoadResult {
   statuses: Record<string, number>;
 }
 
-export interface Load {
+const connections = 50;
+
+interface Load {
   directory: string;
-  /** Name of the script file; concurrent runs need different ones. */
-  scriptName?: string;
-  url: string;
-  /** Lua for wrk that defines `request`, and optionally `init`. */
+  port: number;
+  /** Lua for wrk that defines `request`. */
   script: string;
-  connections: number;
   seconds: number;
 }
 
-/** Saturates the contender with wrk on the other core. */
-export async function closedLoop(load: Load): Promise<LoadResult> {
-  const script = join(load.directory, load.scriptName ?? 'wrk.lua');
-  await writeFile(script, `${load.script}\n${reportResult}`);
-  const args = ['-t1', `-c${load.connections}`, `-d${load.seconds}s`, '--timeout', '10s', '-s', script];
-  const { stdout } = await run('taskset', ['-c', String(cores.support), 'wrk', ...args, load.url]);
+/** Saturates the contender on a port with wrk on the other core. */
+export async function closedLoop({ directory, port, script, seconds }: Load): Promise<LoadResult> {
+  const file = join(directory, `wrk-${port}.lua`);
+  await writeFile(file, `${script}\n${reportResult}`);
+  const args = ['-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', '10s', '-s', file];
+  const url = `http://127.0.0.1:${port}`;
+  const { stdout } = await run('taskset', ['-c', String(cores.support), 'wrk', ...args, url]);
   const line = /^RESULT (.*)$/m.exec(stdout)?.[1];
   if (line === undefined) throw new Error(`wrk printed no result:\n${stdout}`);
   return JSON.parse(line) as LoadResult;
@@ -82,16 +83,8 @@ export async function fixedRate({
   await rm(log, { force: true });
   const perClient = Math.max(1, Math.round(requestsPerSecond / rateClients));
   const requests = perClient * rateClients * seconds;
-  const staggeredStart = ['-r1', '--rate-period=1ms'];
-  const args = [
-    '--h1',
-    '-t1',
-    `-c${rateClients}`,
-    `-n${requests}`,
-    ...staggeredStart,
-    `--rps=${perClient}`,
-    `--log-file=${log}`,
-  ];
+  const args = `--h1 -t1 -c${rateClients} -n${requests} -r1 --rate-period=1ms --rps=${perClient}`.split(' ');
+  args.push(`--log-file=${log}`);
   const header = `authorization: Bearer ${key}`;
   await run('taskset', ['-c', String(cores.support), 'h2load', ...args, '-H', header, url]);
   const rows = (await readFile(log, 'utf8'))
@@ -101,14 +94,11 @@ export async function fixedRate({
   const times = rows.map((row) => Number(row[2]) / 1000).toSorted((a, b) => a - b);
   const percentile = (share: number) =>
     times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? Number.NaN;
-  const statuses = Object.groupBy(rows, (row) => row[1] ?? '');
   return {
     requestsPerSecond: times.length / seconds,
     p50: percentile(0.5),
     p99: percentile(0.99),
     p999: percentile(0.999),
-    statuses: Object.fromEntries(
-      Object.entries(statuses).map(([status, list]) => [status, list?.length ?? 0]),
-    ),
+    statuses: countOutcomes(rows.map((row) => row[1] ?? '')),
   };
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { canConnect } from '../support/http/can-connect.ts';
-import { cpuTimeOf } from './cpu-time.ts';
+import { cpuSecondsOf } from './cpu-time.ts';
 
 /** The contender has a core of its own. Load generator, Redis and upstream share the other one. */
 export const cores = { contender: 0, support: 1 } as const;
@@ -63,7 +63,8 @@ export async function startPinned(options: PinnedOptions): Promise<PinnedProcess
     lastOutput: async () => (await readFile(join(directory, `output-${port}.log`), 'utf8')).slice(-2000),
     cpuSeconds: async () => {
       const pids = await processTree(child.pid ?? 0);
-      const seconds = await Promise.all(pids.map(tickSecondsOf));
+      // A process that has ended counts as 0.
+      const seconds = await Promise.all(pids.map((each) => cpuSecondsOf(each).catch(() => 0)));
       return seconds.reduce((sum, part) => sum + part, 0);
     },
     pause: () => signal('SIGSTOP'),
@@ -99,10 +100,4 @@ async function processTree(pid: number): Promise<number[]> {
   const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => '');
   const pids = children.split(' ').filter(Boolean).map(Number);
   return [pid, ...(await Promise.all(pids.map(processTree))).flat()];
-}
-
-/** Also of threads that have ended. A process that has ended itself counts as 0. */
-async function tickSecondsOf(pid: number): Promise<number> {
-  const time = await cpuTimeOf(pid).catch(() => undefined);
-  return time === undefined ? 0 : time.user + time.system;
 }

@@ -8,13 +8,13 @@ import type { Scenario } from './scenarios.ts';
 
 export type RunningContender = Contender & { process: PinnedProcess; port: number };
 
-/** Starts a contender on a free port, until the stack is disposed. */
+/** Starts a contender on a free port, until the stack is disposed. The upstream alone has its own. */
 export async function startContender(
   contender: Contender,
   environment: BenchEnvironment,
   stack: AsyncDisposableStack,
 ): Promise<RunningContender> {
-  const port = await freePort();
+  const port = contender.name === 'direct' ? environment.upstreamPort : await freePort();
   const process = await contender.start(environment, port);
   stack.defer(() => process.stop());
   return { ...contender, process, port };

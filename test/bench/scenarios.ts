@@ -2,7 +2,6 @@
 export interface Scenario {
   name: string;
   title: string;
-  connections: number;
   /** Names of contenders; undefined means all, and an empty list that only bench:compare has the scenario. */
   contenders: readonly string[] | undefined;
   /** Returns Lua for wrk. `keys` and `exhausted` are files with one API key per line. */
@@ -22,7 +21,6 @@ export const scenarios: readonly Scenario[] = [
   {
     name: 'hot-key',
     title: 'one hot key',
-    connections: 50,
     contenders: undefined,
     script: ({ hotKey }) => `function request() ${get(`'Bearer ${hotKey}'`)} end`,
     expected: all200,
@@ -30,7 +28,6 @@ export const scenarios: readonly Scenario[] = [
   {
     name: 'many-keys',
     title: '10,000 keys, round-robin',
-    connections: 50,
     contenders: ['direct', 'gateway', 'nginx-lua'],
     script: ({ keys }) => `${readKeys(keys, 'keys')} local turn = 0
 function request() turn = turn % #keys + 1 ${get('keys[turn]')} end`,
@@ -39,7 +36,6 @@ function request() turn = turn % #keys + 1 ${get('keys[turn]')} end`,
   {
     name: 'refused',
     title: '20 % of requests over their limit',
-    connections: 50,
     contenders: ['gateway'],
     script: ({
       keys,
@@ -55,7 +51,6 @@ end`,
   {
     name: 'banned',
     title: 'requests from a banned client',
-    connections: 50,
     contenders: ['gateway'],
     script: ({ banned }) => `function request() ${get(`'Bearer ${banned}'`)} end`,
     expected: { 429: [99.9, 100] },
@@ -63,7 +58,6 @@ end`,
   {
     name: 'forwarded',
     title: 'one hot key, through a load balancer (with the setting TRUST_PROXY)',
-    connections: 50,
     contenders: [],
     script: ({ hotKey }) => `function request()
   return wrk.format('GET', '/v1/pets?limit=2', {

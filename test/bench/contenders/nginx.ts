@@ -4,13 +4,7 @@ import { join } from 'node:path';
 import { windowNames } from '../../../gateway/limits/windows.ts';
 import { defaultBanPolicy } from '../../../gateway/quota/policies.ts';
 import { formatPolicies } from '../../../gateway/quota/redis-quota.ts';
-
-interface NginxOptions {
-  directory: string;
-  port: number;
-  upstreamPort: number;
-  redisPort: number;
-}
+import type { BenchEnvironment } from '../contenders.ts';
 
 /** Arguments of consume.lua: limits that are never reached. */
 const limits = windowNames
@@ -19,59 +13,39 @@ const limits = windowNames
 
 const modules = /--modules-path=(\S+)/.exec(spawnSync('nginx', ['-V']).stderr?.toString() ?? '')?.[1] ?? '';
 
-/** Settings that both variants share: one worker, access log to a file, keep-alive to the upstream. */
-async function writeConfig(
-  { directory, port, upstreamPort }: NginxOptions,
-  { http, location }: { http: string; location: string },
-): Promise<string[]> {
-  const prefix = join(directory, `nginx-${port}`);
+/** One worker, with all of its files in a directory of its own. @returns arguments of nginx */
+async function writeConfig(prefix: string, http: string, main = ''): Promise<string[]> {
   await mkdir(prefix, { recursive: true });
   const file = join(prefix, 'nginx.conf');
   await writeFile(
     file,
-    `
-load_module ${modules}/ndk_http_module.so;
-load_module ${modules}/ngx_http_lua_module.so;
+    `${main}
 daemon off; worker_processes 1; pid ${prefix}/nginx.pid; error_log stderr error;
 events { worker_connections 8192; }
 http {
-  access_log ${prefix}/access.log;
+  keepalive_requests 1000000000;
   client_body_temp_path ${prefix}/body; proxy_temp_path ${prefix}/proxy; fastcgi_temp_path ${prefix}/fastcgi;
   uwsgi_temp_path ${prefix}/uwsgi; scgi_temp_path ${prefix}/scgi;
-  keepalive_requests 1000000000;
-  upstream pets { server 127.0.0.1:${upstreamPort}; keepalive 256; keepalive_requests 1000000000; }
   ${http}
-  server {
-    listen 127.0.0.1:${port} backlog=4096;
-    location / {
-      ${location}
-      proxy_http_version 1.1; proxy_set_header Connection ""; proxy_pass http://pets;
-    }
-  }
 }
 `,
   );
   return ['-p', prefix, '-c', file];
 }
 
-/** nginx counts requests in its own memory, without Redis. */
-export function limitReq(options: NginxOptions): Promise<string[]> {
-  return writeConfig(options, {
-    http: 'limit_req_zone $http_authorization zone=keys:10m rate=1000000r/s;',
-    location: 'limit_req zone=keys burst=1000000 nodelay;',
-  });
-}
-
 /**
- * nginx with Lua: key hash, cached record, the gateway's own Redis script and rate limit headers. Kong and APISIX are
- * built on the same parts and add their own cost.
- *
- * @param scriptSha SHA-1 of consume.lua, which Redis has loaded
+ * nginx with Lua: key hash, cached record, the gateway's own Redis script and rate limit headers, access log to a file,
+ * keep-alive to the upstream. Kong and APISIX are built on the same parts and add their own cost.
  */
-export function lua(options: NginxOptions, scriptSha: string): Promise<string[]> {
-  const port = String(options.redisPort);
-  return writeConfig(options, {
-    http: `
+export function nginxWithLua(
+  { directory, upstreamPort, redisPort, scriptSha }: BenchEnvironment,
+  port: number,
+): Promise<string[]> {
+  const prefix = join(directory, `nginx-${port}`);
+  const main = `load_module ${modules}/ndk_http_module.so; load_module ${modules}/ngx_http_lua_module.so;`;
+  const http = `
+  access_log ${prefix}/access.log;
+  upstream pets { server 127.0.0.1:${upstreamPort}; keepalive 256; keepalive_requests 1000000000; }
   lua_shared_dict records 20m;
   init_by_lua_block {
     local ffi = require 'ffi'
@@ -96,7 +70,7 @@ export function lua(options: NginxOptions, scriptSha: string): Promise<string[]>
     function redis(text)
       local socket = ngx.socket.tcp()
       socket:settimeout(1000)
-      assert(socket:connect('127.0.0.1', ${port}))
+      assert(socket:connect('127.0.0.1', ${redisPort}))
       assert(socket:send(text))
       local function read()
         local line = assert(socket:receive())
@@ -111,8 +85,10 @@ export function lua(options: NginxOptions, scriptSha: string): Promise<string[]>
       socket:setkeepalive(60000, 256)
       return reply
     end
-  }`,
-    location: `
+  }
+  server {
+    listen 127.0.0.1:${port} backlog=4096;
+    location / {
       access_by_lua_block {
         local header = ngx.var.http_authorization
         if not header then return ngx.exit(401) end
@@ -140,33 +116,24 @@ export function lua(options: NginxOptions, scriptSha: string): Promise<string[]>
         ngx.header['X-RateLimit-Limit'] = 999999999
         ngx.header['X-RateLimit-Remaining'] = 999999999 - tonumber(used)
         ngx.header['X-RateLimit-Reset'] = math.ceil((tonumber(now) + tonumber(leftMs)) / 1000)
-      }`,
-  });
+      }
+      proxy_http_version 1.1; proxy_set_header Connection ""; proxy_pass http://pets;
+    }
+  }`;
+  return writeConfig(prefix, http, main);
 }
 
+const pets =
+  '[{"id":1,"name":"Rex","categoryId":1,"status":"available"},{"id":2,"name":"Mia","categoryId":2,"status":"available"}]';
+
 /** The upstream of all contenders. Its responses are static, to keep its own work minimal. */
-export async function upstream(directory: string, port: number): Promise<string[]> {
-  const prefix = join(directory, 'upstream');
-  await mkdir(prefix, { recursive: true });
-  const file = join(prefix, 'nginx.conf');
-  const pets =
-    '[{"id":1,"name":"Rex","categoryId":1,"status":"available"},{"id":2,"name":"Mia","categoryId":2,"status":"available"}]';
-  await writeFile(
-    file,
-    `
-daemon off; worker_processes 1; pid ${prefix}/nginx.pid; error_log stderr error;
-events { worker_connections 8192; }
-http {
-  access_log off; keepalive_requests 1000000000; default_type application/json;
-  client_body_temp_path ${prefix}/body; proxy_temp_path ${prefix}/proxy; fastcgi_temp_path ${prefix}/fastcgi;
-  uwsgi_temp_path ${prefix}/uwsgi; scgi_temp_path ${prefix}/scgi;
+export const upstream = (directory: string, port: number): Promise<string[]> =>
+  writeConfig(
+    join(directory, 'upstream'),
+    `access_log off; default_type application/json;
   server {
     listen 127.0.0.1:${port} backlog=4096;
     location = /v1/pets { return 200 '${pets}'; }
     location = /readyz { return 200 '{}'; }
-  }
-}
-`,
+  }`,
   );
-  return ['-p', prefix, '-c', file];
-}
