@@ -19,7 +19,7 @@ RFC 9110, HTTP semantics
   standards/responses: every response of the gateway has a Date
 7.2: a request has one valid Host
   gateway/http-edge.slow: %s is refused with the rate limit headers of the key
-  unit/gateway/platform/http/public-address: addresses stay relative for the Host %j
+  unit/gateway/platform/http/addresses: addresses stay relative for the Host %j
 7.6.1: an intermediary drops Connection, and what it names
   unit/gateway/platform/http/http.properties: receives the gateway's headers once, no hop-by-hop header, and one framing
   unit/gateway/platform/http/http.properties: the client receives the headers of the upstream, unchanged, and none that is reserved or that Connection names
