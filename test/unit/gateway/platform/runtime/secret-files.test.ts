@@ -1,10 +1,11 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ConfigError } from '#runtime/environment.ts';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { loadConfig as loadGatewayConfig } from '../../../../../gateway/platform/config/config.ts';
 import { loadConfig as loadPetsConfig } from '../../../../../pets-service/config.ts';
-import { temporaryDirectory, type TemporaryDirectory } from '../../../../support/kits/temporary-directory.ts';
+import { shared } from '../../../../support/kits/shared.ts';
+import { temporaryDirectory } from '../../../../support/kits/temporary-directory.ts';
 
 const services = [
   {
@@ -12,6 +13,7 @@ const services = [
     url: 'redis://gateway:hunter2@redis:6379',
     load: (env: NodeJS.ProcessEnv) => loadGatewayConfig(env).redisUrl,
   },
+  // A migration reads it in the same way.
   {
     name: 'DATABASE_URL',
     url: 'postgresql://pets:hunter2@postgres:5432/pets',
@@ -20,11 +22,12 @@ const services = [
 ];
 
 describe.each(services)('$name', ({ name, url, load }) => {
-  let directory: TemporaryDirectory;
+  const setting = `${name}_FILE`;
+  const directory = shared(temporaryDirectory);
+  const pathOf = (file: string) => join(directory.path, file);
   const file = (content: string) => {
-    const path = join(directory.path, 'secret');
-    writeFileSync(path, content);
-    return path;
+    writeFileSync(pathOf('secret'), content);
+    return pathOf('secret');
   };
   const issuesOf = (env: NodeJS.ProcessEnv): readonly string[] => {
     try {
@@ -37,46 +40,36 @@ describe.each(services)('$name', ({ name, url, load }) => {
     return [];
   };
 
-  beforeAll(async () => {
-    directory = await temporaryDirectory();
-  });
-  afterAll(() => directory[Symbol.asyncDispose]());
-
   test.each(['', '\n', '\r\n'])('is read from the file that %j ends', (end) => {
-    expect(load({ [`${name}_FILE`]: file(`${url}${end}`) })).toBe(url);
+    expect(load({ [setting]: file(`${url}${end}`) })).toBe(url);
   });
 
-  test('is set once', () => {
-    expect(issuesOf({ [name]: url, [`${name}_FILE`]: file(url) })).toEqual([
-      `${name}_FILE and ${name} are both set: set one`,
+  test('is set once, and not at all if it is empty', () => {
+    expect(issuesOf({ [name]: url, [setting]: file(url) })).toEqual([
+      `${setting} and ${name} are both set: set one`,
     ]);
+    expect(load({ [name]: '', [setting]: '' })).toBeUndefined();
   });
 
-  test('names a file that cannot be read', () => {
-    const missing = join(directory.path, 'missing');
-    expect(issuesOf({ [`${name}_FILE`]: missing })).toEqual([
-      `${name}_FILE="${missing}" can't be read (ENOENT)`,
-    ]);
-    const folder = join(directory.path, 'folder');
-    mkdirSync(folder);
-    expect(issuesOf({ [`${name}_FILE`]: folder })).toEqual([
-      `${name}_FILE="${folder}" can't be read (EISDIR)`,
-    ]);
-  });
-
-  test('names a file that holds no secret, or several', () => {
-    const empty = file(' \n');
-    expect(issuesOf({ [`${name}_FILE`]: empty })).toEqual([`${name}_FILE="${empty}" is empty`]);
-    const two = file(`${url}\n${url}\n`);
-    expect(issuesOf({ [`${name}_FILE`]: two })).toEqual([`${name}_FILE="${two}" has more than one line`]);
+  test('names a file that cannot be read, that holds no secret, or several', () => {
+    mkdirSync(pathOf('folder'));
+    writeFileSync(pathOf('empty'), ' \n');
+    writeFileSync(pathOf('two'), `${url}\n${url}\n`);
+    for (const [path, issue] of [
+      ['missing', "can't be read (ENOENT)"],
+      ['folder', "can't be read (EISDIR)"],
+      ['empty', 'is empty'],
+      ['two', 'has more than one line'],
+    ] as const)
+      expect(issuesOf({ [setting]: pathOf(path) })).toEqual([`${setting}="${pathOf(path)}" ${issue}`]);
   });
 
   test('does not show a password that is in the wrong place', () => {
-    expect(issuesOf({ [`${name}_FILE`]: url })).toEqual([
-      `${name}_FILE is a URL: set it to the name of a file that holds the URL`,
+    expect(issuesOf({ [setting]: url })).toEqual([
+      `${setting} is a URL: set it to the name of a file that holds the URL`,
     ]);
     const path = file('hunter2');
-    const issues = issuesOf({ [`${name}_FILE`]: path, LOG_LEVEL: 'loud' });
+    const issues = issuesOf({ [setting]: path, LOG_LEVEL: 'loud' });
     expect(issues[0]).toMatch(new RegExp(`^${name} in ${path} is not a URL such as `));
     expect(issues[1]).toContain('LOG_LEVEL="loud"');
     expect(issues.join()).not.toContain('hunter2');
