@@ -132,7 +132,7 @@ OWASP ASVS 5.0, level 2
 11.4.1: hashes are of an approved function
   gateway/authentication: Redis stores only the hash of a key
 11.5.1: what must not be guessed is random, with 128 bits
-  unit/gateway/keys/api-key-format: generated keys are well-formed and never repeat
+  unit/gateway/keys/api-keys.properties: is well-formed, never repeats, and its hint shows four of its random characters
 11.2-11.3: ciphers
   does not apply: nothing is encrypted here but connections, by TLS
 12.1: TLS 1.2 or later, in front of the port

@@ -9,6 +9,7 @@ import { expect, test } from 'vitest';
 import { program } from '../../gateway/faces/command/program.ts';
 import { formatApiKeyRecord, formatCustomerRecord } from '../../gateway/keys/records.ts';
 import { isWindowName, windowNames, windows } from '../../gateway/limits/windows.ts';
+import { dashboard } from '../support/checks/observability-files.ts';
 import { describeReference } from '../support/checks/reference.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 
@@ -203,6 +204,16 @@ test.each(documents.filter((path) => !isGuide(path)))(
     expect(broken).toEqual([]);
   },
 );
+
+test('the links of the dashboard lead to the console, or to headings that there are', () => {
+  const links = [dashboard, ...dashboard.panels].flatMap((part) => part.links.map(({ url }) => url));
+  const documented = links.filter((url) => !url.startsWith('${console}/console'));
+  expect([links.length > 10, documented.length > 0]).toEqual([true, true]);
+  for (const url of documented) {
+    const [path = '', anchor] = url.replace('${documents}/', '').split('#');
+    expect(anchor === undefined || anchorsOf(read(path)).includes(anchor), url).toBe(true);
+  }
+});
 
 /** Anchors that GitHub generates for the headings. */
 function anchorsOf(markdown: string): string[] {

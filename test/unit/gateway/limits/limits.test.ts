@@ -2,27 +2,13 @@ import { expect, test } from 'vitest';
 import { parseLimit, windowOverShadow } from '../../../../gateway/limits/limits.ts';
 import { currentTitle } from '../../../../gateway/limits/windows.ts';
 
-test.each([
-  ['1', 1],
-  ['60', 60],
-  ['1000000000', 1_000_000_000],
-])('%j is a valid limit', (text, limit) => {
-  expect(parseLimit(text)).toBe(limit);
+test.each(['1', '60', '1000000000'])('%j is a valid limit', (text) => {
+  expect(parseLimit(text)).toBe(Number(text));
 });
 
 test.each([
-  '0',
-  '-1',
-  '1000000001',
-  '99999999999999999999',
-  '060',
-  '1.5',
-  '1e3',
-  '0x10',
+  ...'0 -1 1000000001 99999999999999999999 060 1.5 1e3 0x10 60\n ٦٠ many'.split(' '),
   ' 60',
-  '60\n',
-  '٦٠',
-  'many',
   '',
   null,
   undefined,

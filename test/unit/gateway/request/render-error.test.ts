@@ -1,11 +1,11 @@
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import express from 'express';
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import { ResponseHeaders } from '../../../../gateway/platform/http/response.ts';
 import { renderError, renderFallback } from '../../../../gateway/request/render-error.ts';
+import { send } from '../../../support/http/http.ts';
+import { listening } from '../../../support/http/listening.ts';
 
 test('an error that cannot be rendered gets 500 in the Error shape, and its detail is logged', async () => {
   const lines: string[] = [];
@@ -31,20 +31,12 @@ test('an error that cannot be rendered gets 500 in the Error shape, and its deta
     }),
   );
   app.use(renderFallback({ log }));
-  const server = createServer(app);
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  const { port } = server.address() as AddressInfo;
-  try {
-    const response = await fetch(`http://127.0.0.1:${port}/v1/pets`);
-    expect(response.status).toBe(500);
-    expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8');
-    expect(await response.json()).toEqual({
-      code: 'internal_error',
-      message: expect.any(String),
-      status: 500,
-    });
-    expect(lines.join('')).toContain('detail for the log');
-  } finally {
-    server.close();
-  }
+  using server = await listening(createServer(app));
+  const response = await send(`${server.url}/v1/pets`);
+  expect(response).toMatchObject({
+    status: 500,
+    headers: { 'content-type': 'application/json; charset=utf-8' },
+  });
+  expect(response.json).toEqual({ code: 'internal_error', message: expect.any(String), status: 500 });
+  expect(lines.join('')).toContain('detail for the log');
 });

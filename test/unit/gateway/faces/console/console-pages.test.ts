@@ -1,9 +1,9 @@
-import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:http';
 import express from 'express';
 import { expect, onTestFinished, test } from 'vitest';
 import { consolePages } from '../../../../../gateway/faces/console/console-pages.ts';
 import { portalPages } from '../../../../../gateway/faces/portal/portal-pages.ts';
+import { listening } from '../../../../support/http/listening.ts';
 
 const routers = {
   console: consolePages({ productName: 'Gateway', keyPrefix: 'pets_' }),
@@ -12,13 +12,11 @@ const routers = {
 
 /** Serves a page. @returns its HTML, the addresses in it, and a function that reads one */
 async function serve(name: keyof typeof routers) {
-  const server = express().use(routers[name]).listen(0, '127.0.0.1');
-  onTestFinished(() => void server.close());
-  await once(server, 'listening');
-  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const page = await (await fetch(`${origin}/${name}`)).text();
+  const server = await listening(createServer(express().use(routers[name])));
+  onTestFinished(() => server[Symbol.dispose]());
+  const page = await (await fetch(`${server.url}/${name}`)).text();
   const addresses = Array.from(page.matchAll(/(?:href|src)="([^"]+)"/g), ([, address = '']) => address);
-  return { page, addresses, get: (path: string) => fetch(origin + path) };
+  return { page, addresses, get: (path: string) => fetch(server.url + path) };
 }
 
 test.each(['console', 'portal'] as const)(

@@ -1,9 +1,9 @@
-import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:http';
 import express from 'express';
 import fc from 'fast-check';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { isLight, portalPages } from '../../../../../gateway/faces/portal/portal-pages.ts';
+import { listening } from '../../../../support/http/listening.ts';
 
 const look = {
   title: 'Keys & <b>Co</b> "Ltd"',
@@ -11,17 +11,9 @@ const look = {
   supportUrl: 'https://example.com/?a=1&b=2',
 };
 
-async function serve(): Promise<(path: string) => Promise<Response>> {
-  const server = express().use(portalPages(look)).listen(0, '127.0.0.1');
-  onTestFinished(() => void server.close());
-  await once(server, 'listening');
-  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  return (path) => fetch(origin + path);
-}
-
 test('the page has title, color and support address of its own, and runs nothing that is written into it', async () => {
-  const get = await serve();
-  const page = await get('/portal');
+  using server = await listening(createServer(express().use(portalPages(look))));
+  const page = await fetch(`${server.url}/portal`);
   const text = await page.text();
   expect(text).toContain('<title>Keys &amp; &lt;b&gt;Co&lt;/b&gt; &quot;Ltd&quot;</title>');
   expect(text).toContain('content="https://example.com/?a=1&amp;b=2"');
@@ -30,7 +22,7 @@ test('the page has title, color and support address of its own, and runs nothing
   );
   expect(text).not.toMatch(/<style|style=|onload=/);
   const [, theme = ''] = /href="([^"]+\.css)"/.exec(text) ?? [];
-  const response = await get(theme);
+  const response = await fetch(server.url + theme);
   expect(response.headers.get('Cache-Control')).toBe('public, max-age=31536000, immutable');
   expect(await response.text()).toContain(':root { --portal-color: #7a1fa2; --portal-text: #ffffff; }\n');
 });
