@@ -152,31 +152,6 @@ describe('npm start', { tags: ['curl', 'linux'], timeout: 200_000 }, () => {
     expect(servicePids(directory.path)).toEqual([]);
   });
 
-  test('with the example of a services file: the same key reaches orders, and Ctrl-C stops all three services', async ({
-    skip,
-  }) => {
-    // The addresses in the file are fixed.
-    for (const port of [3001, 3003])
-      if (await canConnect(port)) return skip(`port ${port} of the example is in use`);
-    await using directory = await temporaryDirectory();
-    const started = await npmStart({
-      DATA_DIR: directory.path,
-      ...(await anyDatabase()),
-      ...(await portSettings()),
-      PETS_SERVICE_PORT: '3001',
-      SERVICES_FILE: 'gateway/upstream/example/services.yaml',
-    });
-    expect(started.output()).toMatch(/^ {2}Orders {9}http:\/\/127\.0\.0\.1:3003 \(internal: an example\)$/m);
-    const key = /Bearer (pets_\w+)/.exec(started.output())?.[1] ?? '';
-    const orders = `http://127.0.0.1:${started.env['GATEWAY_PORT']}/v1/orders`;
-    await expect.poll(async () => (await send(orders, { key })).status).toBe(200);
-    expect(await started.runPrintedCommand()).toMatch(/^HTTP\/1\.1 200 OK[^]*"name":"Rex"/);
-    started.signal('SIGINT');
-    await started.exited;
-    await expectStopped(started);
-    expect(await canConnect(3003)).toBe(false);
-  });
-
   test('an API of your own is behind it with the lines of the README, and a second start says why it does not', async () => {
     await using directory = await temporaryDirectory();
     const ports = await portSettings();

@@ -1,19 +1,16 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { loadConfig } from '../../platform/config/config.ts';
 import { browserHost } from '../../platform/config/endpoints.ts';
 import { loadApiDescription } from '../../upstream/api-description.ts';
-import { tokenKeyDirectory } from '../../upstream/internal-token.ts';
 import { loadServices } from '../../upstream/load-services.ts';
 import { petsServiceName } from '../../upstream/pets-service.ts';
 
 /*
- * `npm start`: runs both services on this machine, with demo data and a key to try them; the example service, if
- * SERVICES_FILE is its file; and the gateway alone, if the file has no pets service. Each is a process of its own, as in production; this one starts them, prints how to use them,
- * and stops them together.
+ * `npm start`: runs both services on this machine, with demo data and a key to try them; the gateway alone, if SERVICES_FILE has no
+ * pets service. Each is a process of its own, as in production; this one starts them, prints how to use them, and stops them together.
  */
 
 const readySchema = z.object({
@@ -36,11 +33,11 @@ const services = new Map<string, ChildService>();
 let stopping = false;
 
 /** Starts a service. Resolves when it serves. */
-function launch(name: string, script: string, env: NodeJS.ProcessEnv = {}): Promise<Ready> {
+function launch(name: string, script: string): Promise<Ready> {
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', script], {
     cwd: root,
     // `node --watch` (npm run dev) would have the services report their imports to this process.
-    env: { DEMO: 'true', ...process.env, ...env, WATCH_REPORT_DEPENDENCIES: undefined },
+    env: { DEMO: 'true', ...process.env, WATCH_REPORT_DEPENDENCIES: undefined },
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     // A process group of its own: Ctrl-C reaches only this process, which stops the services in order.
     detached: true,
@@ -68,7 +65,7 @@ async function stopAll(exitCode: number, signal: NodeJS.Signals = 'SIGINT'): Pro
     return;
   }
   stopping = true;
-  for (const name of ['gateway', 'pets-service', 'orders-service']) {
+  for (const name of ['gateway', 'pets-service']) {
     const service = services.get(name);
     service?.child.kill(signal);
     await service?.exited;
@@ -80,32 +77,17 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => vo
 // The terminal was closed. Not passed on: a gateway with a services file would read that again.
 process.on('SIGHUP', () => void stopAll(0));
 
-const exampleServicesFile = fileURLToPath(new URL('../../upstream/example/services.yaml', import.meta.url));
-
-/** The gateway runs, so its public key is there. */
-function launchExample(directory: string): Promise<Ready> {
-  const publicKeyFile =
-    process.env['INTERNAL_TOKEN_PUBLIC_KEY_FILES'] ??
-    join(tokenKeyDirectory(resolve(root, directory)), 'public.pem');
-  return launch('orders-service', 'gateway/upstream/example/orders-service.ts', {
-    TOKEN_PUBLIC_KEY_FILE: publicKeyFile,
-  });
-}
-
 const healthSchema = z.object({ services: z.record(z.string(), z.record(z.string(), z.string())) });
 
-/** The gateway looks for services that it did not find at its start twice a second. The first request must find them. */
-async function untilReached(admin: string, names: readonly string[]): Promise<void> {
+/** The gateway looks for a service that it did not find at its start twice a second. The first request must find it. */
+async function untilPetsAreReached(admin: string): Promise<void> {
   for (let attempt = 0; attempt < 100; attempt += 1) {
     const response = await fetch(`${admin}/readyz`).catch(() => undefined);
     const { data } = healthSchema.safeParse(await response?.json().catch(() => undefined));
-    const isReady = (name: string) => Object.values(data?.services[name] ?? {}).includes('ready');
-    if (data === undefined || names.every(isReady)) return;
+    if (data === undefined || Object.values(data.services[petsServiceName] ?? {}).includes('ready')) return;
     await sleep(50);
   }
 }
-
-const isSet = (name: string) => Boolean(process.env[name] || process.env[`${name}_FILE`]);
 
 /** What the gateway will serve; undefined if its settings are invalid, which it then says itself. */
 function readApi() {
@@ -126,14 +108,10 @@ const [gateway, pets] = await Promise.all([
   hasPets ? launch('pets-service', 'pets-service/server.ts') : undefined,
 ]);
 
-const isExample =
-  isSet('SERVICES_FILE') && resolve(root, process.env['SERVICES_FILE'] ?? '') === exampleServicesFile;
-const orders = isExample ? await launchExample(process.env['DATA_DIR'] || '.data') : undefined;
-
 const api = `http://${browserHost(process.env['GATEWAY_HOST'])}:${gateway.port}`;
 const admin = `http://${browserHost(process.env['GATEWAY_ADMIN_HOST'])}:${gateway.adminPort}`;
 const petsService = `http://${browserHost(process.env['PETS_SERVICE_HOST'])}:${pets?.port}`;
-await untilReached(admin, [...(pets ? [petsServiceName] : []), ...(orders ? ['orders'] : [])]);
+if (pets !== undefined) await untilPetsAreReached(admin);
 const tryIt =
   gateway.demoKey === undefined
     ? [
@@ -154,9 +132,6 @@ const lines = [
   `  Metrics        ${admin}/metrics`,
   `  Console        ${gateway.consoleLink ?? 'npm run --silent ops -- console'}`,
   ...(pets === undefined ? [] : [`  Pets service   ${petsService} (internal: needs a service token)`]),
-  ...(orders === undefined
-    ? []
-    : [`  Orders         http://127.0.0.1:${orders.port} (internal: an example)`]),
   '',
   ...tryIt,
   '',

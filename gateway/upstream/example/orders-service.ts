@@ -1,12 +1,8 @@
 import { readFileSync } from 'node:fs';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { text } from 'node:stream/consumers';
-import { createVerifyToken, type Caller } from './verify-token.ts';
+import express, { type NextFunction, type Request, type Response } from 'express';
+import { createVerifyToken } from './verify-token.ts';
 
-/*
- * An orders service in memory: an example of a service behind the gateway (../README.md). `npm start` starts it if
- * SERVICES_FILE is the file beside it.
- */
+/* An orders service in memory: an example of a service behind the gateway (../README.md). */
 
 interface Order {
   id: string;
@@ -25,67 +21,53 @@ const verifyToken = createVerifyToken(readFileSync(publicKeyFile, 'utf8'), audie
 const ordersOf = new Map<string, Order[]>();
 let draining = false;
 
-async function respond(req: IncomingMessage, res: ServerResponse): Promise<void> {
-  const { pathname } = new URL(req.url ?? '/', 'http://orders');
-  // Needs no token: the gateway asks each instance every half second.
-  if (pathname === '/readyz')
-    return sendJson(res, draining ? 503 : 200, { status: draining ? 'draining' : 'ok' });
+const app = express().disable('x-powered-by');
+// Needs no token: the gateway asks each instance every half second.
+app.get('/readyz', (_req, res) => {
+  res.status(draining ? 503 : 200).json({ status: draining ? 'draining' : 'ok' });
+});
+app.use((req, res, next) => {
   const caller = verifyToken(req.headers.authorization);
   if (caller === undefined) return sendError(res, 401, 'unauthorized', 'A token of the gateway is required.');
-  const orders = ordersOf.get(caller.id) ?? [];
-  if (pathname === '/v1/orders')
-    return req.method === 'POST' ? placeOrder(req, res, caller) : sendJson(res, 200, orders);
-  const order = orders.find(({ id }) => pathname === `/v1/orders/${id}`);
+  res.locals['customer'] = caller.id;
+  next();
+});
+app.get('/v1/orders', (_req, res) => {
+  res.json(ordersOfCustomer(res));
+});
+// The gateway lets no body through that is larger than `maxBodyBytes`.
+app.post('/v1/orders', express.json({ limit: Infinity, strict: false }), (req, res) => {
+  const { petId }: { petId?: unknown } = Object(req.body);
+  if (!Number.isSafeInteger(petId) || Number(petId) < 1)
+    return sendError(res, 400, 'invalid_request', 'petId must be an integer from 1.');
+  const orders = ordersOfCustomer(res);
+  const order: Order = { id: `order:${orders.length + 1}`, petId: Number(petId), status: 'placed' };
+  ordersOf.set(res.locals['customer'], [...orders, order]);
+  res.status(201).location(`/v1/orders/${order.id}`).json(order);
+});
+app.get('/v1/orders/:id', (req, res) => {
+  const order = ordersOfCustomer(res).find(({ id }) => id === req.params.id);
   if (order === undefined) return sendError(res, 404, 'order_not_found', 'There is no such order.');
-  sendJson(res, 200, order);
-}
+  res.json(order);
+});
+app.use((error: Error & { status?: number }, _req: Request, res: Response, _next: NextFunction) => {
+  if (error.status === 400) return sendError(res, 400, 'invalid_request', 'The body must be JSON.');
+  process.stderr.write(`orders-service: ${error.message}\n`);
+  sendError(res, 500, 'internal_error', 'The orders service failed.');
+});
 
-/** The gateway lets no body through that is larger than `maxBodyBytes`. */
-async function placeOrder(req: IncomingMessage, res: ServerResponse, caller: Caller): Promise<void> {
-  const petId = petIdOf(await text(req));
-  if (petId === undefined) return sendError(res, 400, 'invalid_request', 'petId must be an integer from 1.');
-  const orders = ordersOf.get(caller.id) ?? [];
-  const order: Order = { id: `order:${orders.length + 1}`, petId, status: 'placed' };
-  ordersOf.set(caller.id, [...orders, order]);
-  res.setHeader('Location', `/v1/orders/${order.id}`);
-  sendJson(res, 201, order);
-}
-
-/** @returns undefined if the body is invalid */
-function petIdOf(body: string): number | undefined {
-  try {
-    const value: unknown = JSON.parse(body);
-    const petId: unknown =
-      typeof value === 'object' && value !== null && 'petId' in value ? value.petId : undefined;
-    return Number.isSafeInteger(petId) && Number(petId) >= 1 ? Number(petId) : undefined;
-  } catch {
-    return undefined;
-  }
-}
+const ordersOfCustomer = ({ locals }: Response): Order[] => ordersOf.get(locals['customer']) ?? [];
 
 /** An error has the body that all of the API have. */
-function sendError(res: ServerResponse, status: number, code: string, message: string): void {
-  sendJson(res, status, { code, message, status });
+function sendError(res: Response, status: number, code: string, message: string): void {
+  res.status(status).json({ code, message, status });
 }
 
-function sendJson(res: ServerResponse, status: number, value: unknown): void {
-  const body = JSON.stringify(value);
-  const headers = { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) };
-  res.writeHead(status, headers).end(body);
-}
-
-const server = createServer((req, res) => {
-  respond(req, res).catch((error: unknown) => {
-    process.stderr.write(`orders-service: ${String(error)}\n`);
-    if (!res.headersSent) sendError(res, 500, 'internal_error', 'The orders service failed.');
-  });
-});
+const server = app.listen(Number(port), '127.0.0.1', () =>
+  process.send?.({ type: 'ready', port: Number(port) }),
+);
 // Longer than the gateway keeps an idle connection, 5 s, so that it never sends a request on one that closes.
 server.keepAliveTimeout = 65_000;
-server.listen(Number(port), '127.0.0.1', () => {
-  const address = server.address();
-  process.send?.({ type: 'ready', port: typeof address === 'object' && address !== null ? address.port : 0 });
-});
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
   process.on(signal, () => {
     // Not ready first, so that the gateway sends its requests elsewhere; those in flight finish.
