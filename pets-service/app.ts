@@ -1,14 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { parse as parseQuery } from 'node:querystring';
 import express, { type Express, type RequestHandler } from 'express';
 import type { Logger } from 'pino';
 import { parse as parseYaml } from 'yaml';
-import type { DatabaseHealth } from './database/database.ts';
 import type { PetStore } from './database/pet-store.ts';
 import { PetsError, renderError } from './errors.ts';
 import { requireInternalToken, type VerifyToken } from './internal-token.ts';
-import { recordAccess, traceRequest, type Metrics } from './observability.ts';
+import { recordAccess, type Metrics } from './observability.ts';
 import { petRoutes } from './pets/pet-routes.ts';
 
 /** Orchestrators wait for a second or two, and a slow database must not fail their probes. */
@@ -16,7 +14,6 @@ const healthTimeoutMs = 500;
 
 interface PetsServiceDependencies {
   store: PetStore;
-  health: Pick<DatabaseHealth, 'check' | 'everHealthy'>;
   metrics: Metrics;
   verifyToken: VerifyToken;
   isDraining: () => boolean;
@@ -26,12 +23,10 @@ interface PetsServiceDependencies {
 
 /** The journey of a request, from top to bottom. Opens no socket: server.ts listens. */
 export function createPetsService(dependencies: PetsServiceDependencies): Express {
-  const { store, health, metrics, verifyToken, isDraining, log, now } = dependencies;
+  const { store, metrics, verifyToken, isDraining, log, now } = dependencies;
   const app = express();
   app.disable('x-powered-by').disable('etag');
   app.enable('case sensitive routing').enable('strict routing');
-  // As Express does, but without its limit on the number of parameters, beyond which one would be ignored.
-  app.set('query parser', (query: string) => parseQuery(query, '&', '=', { maxKeys: 0 }));
   app.use(beginResponse(isDraining));
   app.get('/livez', (_req, res) => {
     res.json({ status: 'ok' });
@@ -39,8 +34,8 @@ export function createPetsService(dependencies: PetsServiceDependencies): Expres
   // The database shows in the body, and not in the status once the service has started: an outage must not take every
   // instance out at once.
   app.get('/readyz', async (_req, res) => {
-    const database = await health.check(healthTimeoutMs);
-    const status = isDraining() ? 'draining' : health.everHealthy() ? 'ok' : 'starting';
+    const database = await store.check(healthTimeoutMs);
+    const status = isDraining() ? 'draining' : store.everAvailable() ? 'ok' : 'starting';
     res.status(status === 'ok' ? 200 : 503).json({ status, database });
   });
   app.get('/metrics', async (_req, res) => {
@@ -50,12 +45,7 @@ export function createPetsService(dependencies: PetsServiceDependencies): Expres
   app.get('/openapi.json', (_req, res) => {
     res.json(description);
   });
-  app.use(
-    recordAccess({ log, metrics }),
-    requireInternalToken(verifyToken),
-    traceRequest(),
-    petRoutes(store, now),
-  );
+  app.use(recordAccess({ log, metrics }), requireInternalToken(verifyToken), petRoutes(store, now));
   app.use(function notFound() {
     throw new PetsError('not_found');
   });

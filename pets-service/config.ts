@@ -22,12 +22,7 @@ const milliseconds = (min = 1) => number('a whole number of milliseconds', min, 
 const list = text.transform((text) => text.split(',').map((entry) => entry.trim()));
 
 /** A name and a file. Tokens of the gateway and ops have the gateway's key; `none` labels requests without a valid token. */
-const callerKey = /^(?!(?:gateway|ops|none):)[a-z\d][a-z\d._-]{0,62}:\s*\S/;
-
-function parseCallerKey(entry: string) {
-  const separator = entry.indexOf(':');
-  return { name: entry.slice(0, separator), path: entry.slice(separator + 1).trim() };
-}
+const callerKey = /^(?!(?:gateway|ops|none):)([a-z\d][a-z\d._-]{0,62}):\s*(\S.*)$/;
 
 const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
@@ -59,7 +54,12 @@ export const settings = z.object({
       'is not a list such as billing:/keys/billing.pem,reports:/keys/reports.pem, with names of lower-case letters, digits, dots, hyphens and underscores other than gateway, ops and none',
     )
     .default([])
-    .transform((entries) => entries.map(parseCallerKey))
+    .transform((entries) =>
+      entries.map((entry) => {
+        const [, name = '', path = ''] = callerKey.exec(entry) ?? [];
+        return { name, path };
+      }),
+    )
     .describe('public keys of internal services: `billing:/keys/billing.pem`, separated by commas'),
   DATA_DIR: text.default('.data').transform((directory) => resolve(directory)),
   LOG_LEVEL: z.enum(logLevels, { error: `is not one of ${logLevels.join(', ')}` }).default('info'),

@@ -55,34 +55,42 @@ export class PetsError extends Error {
   }
 
   /** Body of the response. */
-  get body() {
+  toJSON() {
     return { code: this.code, message: this.message, status: this.status };
   }
 }
 
-/** Renders every refusal and every unexpected error in the Error shape. */
+/** Renders every refusal and every unexpected error in the Error shape. The access log has the reason of a refusal. */
 export function renderError({ log }: { log: Logger }): ErrorRequestHandler {
-  let outageLoggedAtMs = Number.NEGATIVE_INFINITY;
   return function renderError(thrown, _req, res, _next) {
-    const { code, status, headers, body, cause, message } = toPetsError(thrown);
-    res.locals.sentCode = code;
-    // Of an outage, one request a minute is logged with its cause. The access log has each of them.
-    const isDue = code !== 'service_unavailable' || performance.now() - outageLoggedAtMs >= 60_000;
-    if (status >= 500 && isDue) {
-      if (code === 'service_unavailable') outageLoggedAtMs = performance.now();
+    const error = toPetsError(thrown);
+    const { code, status, headers, cause, message } = error;
+    res.locals.failure = error;
+    if (code === 'internal_error') {
       log.error({ requestId: res.locals.requestId, code, err: cause }, message);
     }
     if (res.headersSent) res.destroy();
-    else res.status(status).set(headers).json(body);
+    else res.status(status).set(headers).json(error);
   };
 }
 
-/** Errors of body-parser have a status. Anything else is a bug, whose detail is logged and never sent. */
+/** What body-parser's errors are called. */
+const bodyErrors: Partial<Record<string, ErrorCode>> = {
+  'charset.unsupported': 'unsupported_media_type',
+  'encoding.unsupported': 'unsupported_media_type',
+  'entity.too.large': 'payload_too_large',
+  'entity.parse.failed': 'invalid_json',
+  'request.aborted': 'invalid_request',
+  'request.size.invalid': 'invalid_request',
+};
+
+/** Any other error is a bug, whose detail is logged and never sent. */
 function toPetsError(thrown: unknown): PetsError {
   if (thrown instanceof PetsError) return thrown;
-  const status = thrown instanceof Error && 'status' in thrown ? thrown.status : 500;
-  if (status === 413) return new PetsError('payload_too_large');
-  return status === 400
-    ? new PetsError('invalid_request')
-    : new PetsError('internal_error', { cause: thrown });
+  const type = thrown instanceof Error && 'type' in thrown ? String(thrown.type) : '';
+  // With a reviver JSON.parse recurses: the stack overflows between 2,000 and 2,500 levels.
+  if (type === 'entity.parse.failed' && thrown instanceof RangeError) {
+    return new PetsError('invalid_request', { message: 'The request body is nested too deeply.' });
+  }
+  return new PetsError(bodyErrors[type] ?? 'internal_error', { cause: thrown });
 }

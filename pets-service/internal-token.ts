@@ -110,20 +110,17 @@ export function requireInternalToken(verifyToken: VerifyToken): RequestHandler {
 
 /** @throws Error that names the setting and the file if it does not hold one EC P-256 public key */
 export function loadPublicKeys(config: Config): KeysOf {
-  const callers = Map.groupBy(config.PETS_SERVICE_CALLER_KEYS, ({ name }) => name);
-  const keys = new Map(
-    [...callers].map(([name, files]) => [
-      name,
-      files.map(({ path }) => readKey('PETS_SERVICE_CALLER_KEYS', path)),
-    ]),
-  );
-  let gateway = config.INTERNAL_TOKEN_PUBLIC_KEY_FILES.map((path) =>
-    readKey('INTERNAL_TOKEN_PUBLIC_KEY_FILES', path),
-  );
+  const services = config.PETS_SERVICE_CALLER_KEYS.map(({ name, path }) => {
+    return { name, publicKey: readKey('PETS_SERVICE_CALLER_KEYS', path) };
+  });
+  const files = config.INTERNAL_TOKEN_PUBLIC_KEY_FILES;
+  let gateway = files.map((path) => readKey('INTERNAL_TOKEN_PUBLIC_KEY_FILES', path));
   const own = join(config.DATA_DIR, 'internal-token', 'public.pem');
   return function keysOf(issuer) {
     // The gateway's key signs for both: the ops command uses it, too.
-    if (issuer !== 'gateway' && issuer !== 'ops') return keys.get(String(issuer)) ?? [];
+    if (issuer !== 'gateway' && issuer !== 'ops') {
+      return services.filter(({ name }) => name === issuer).map(({ publicKey }) => publicKey);
+    }
     // The gateway makes the pair, maybe after this service has started.
     if (gateway.length === 0 && existsSync(own)) gateway = [readKey('DATA_DIR', own)];
     return gateway;

@@ -2,9 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { propagation, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from '@prometheus-io/client';
-import type { RequestHandler } from 'express';
+import type { Request, RequestHandler, Response } from 'express';
 import { pino, type Logger } from 'pino';
 import packageJson from '../package.json' with { type: 'json' };
+import type { PetsError } from './errors.ts';
 import type { TokenCaller } from './internal-token.ts';
 
 declare module 'express-serve-static-core' {
@@ -14,10 +15,8 @@ declare module 'express-serve-static-core' {
     tokenCaller?: TokenCaller;
     /** Why the token was refused. */
     tokenRefusal?: string;
-    /** Undefined if the request belongs to no trace. */
-    traceId?: string;
-    /** Code of the error that was sent. */
-    sentCode?: string;
+    /** The error that was sent. */
+    failure?: PetsError;
   }
 }
 
@@ -35,35 +34,81 @@ function serializeError(error: unknown): unknown {
   return { type: name, message, stack, cause: cause === undefined ? undefined : serializeError(cause) };
 }
 
+const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
+
+/** Undefined is a method or a path that a caller may have invented: metrics and names of spans must not grow with them. */
+function operationOf({ method, path }: Request) {
+  const ofOnePet = /^\/v1\/pets\/[^/]+$/.test(path) ? '/v1/pets/{petId}' : undefined;
+  return { method: methods.has(method) ? method : undefined, route: path === '/v1/pets' ? path : ofOnePet };
+}
+
 /**
- * Logs and counts each request when its response is complete or cut off. The log names its caller, or why the token was
- * refused, with the request id that the gateway logs, too. Never logs a token or a body.
+ * Logs, counts and traces each request when its response is complete or cut off. The log names its caller, or why the token
+ * was refused, with the request id that the gateway logs, too. Never logs a token or a body.
  */
 export function recordAccess({ log, metrics }: { log: Logger; metrics: Metrics }): RequestHandler {
   return function recordAccess(req, res, next) {
     const startedAt = performance.now();
-    const { method, path } = req;
     res.once('close', () => {
-      const { requestId, traceId, tokenRefusal, tokenCaller } = res.locals;
+      const { requestId, tokenRefusal, tokenCaller, failure } = res.locals;
       const durationMs = performance.now() - startedAt;
       // nginx's status for a caller that left before the response began. In logs and metrics only.
       const status = res.headersSent ? res.statusCode : 499;
-      metrics.recordRequest(path, method, status, tokenCaller?.issuer ?? 'none', durationMs / 1000);
+      const { method = 'other', route = 'unmatched' } = operationOf(req);
+      metrics.requests.inc({ route, method, status, caller: tokenCaller?.issuer ?? 'none' });
+      metrics.requestSeconds.observe({ route, method }, durationMs / 1000);
       const fields = {
         requestId,
-        trace_id: traceId,
-        method,
+        trace_id: recordSpan(req, res, startedAt),
+        method: req.method,
         status,
         issuer: tokenCaller?.issuer,
         caller: tokenCaller?.subject,
         tokenRefusal,
         durationMs: Math.round(durationMs * 100) / 100,
         cutOff: res.writableFinished ? undefined : true,
+        reason: failure?.cause instanceof Error ? failure.cause.message : undefined,
       };
       log.info(fields, 'request');
     });
     next();
   };
+}
+
+/**
+ * Records the span of a request, which continues the trace of its caller. Only an authenticated caller may decide which
+ * traces are recorded. Does nothing unless startTracing has set a provider.
+ * @param startTime by the clock of `performance`
+ * @returns id of the trace, if there is one
+ */
+function recordSpan(req: Request, res: Response, startTime: number): string | undefined {
+  const { requestId, tokenCaller, failure } = res.locals;
+  if (tokenCaller === undefined) return undefined;
+  const { method, route } = operationOf(req);
+  const attributes = {
+    'http.request.method': method ?? '_OTHER',
+    'http.route': route,
+    'http.response.status_code': res.headersSent ? res.statusCode : undefined,
+    'url.scheme': req.protocol,
+    'pets.request_id': requestId,
+    'pets.issuer': tokenCaller.issuer,
+    'pets.caller': tokenCaller.subject,
+  };
+  const span = trace
+    .getTracer('pets-service')
+    .startSpan(
+      [method ?? 'HTTP', route].filter(Boolean).join(' '),
+      { kind: SpanKind.SERVER, attributes, startTime },
+      propagation.extract(ROOT_CONTEXT, req.headers),
+    );
+  // Only a status from 500 on is an error of this service.
+  if (res.statusCode >= 500) {
+    span.setAttribute('error.type', failure?.code ?? String(res.statusCode));
+    span.setStatus({ code: SpanStatusCode.ERROR });
+  }
+  span.end();
+  const context = span.spanContext();
+  return trace.isSpanContextValid(context) ? context.traceId : undefined;
 }
 
 export type Metrics = ReturnType<typeof createMetrics>;
@@ -85,95 +130,30 @@ export function createMetrics() {
     labelNames: ['version', 'node_version'],
     registers,
   }).set({ version: packageJson.version, node_version: process.version }, 1);
-  const requests = new Counter({
-    name: 'pets_requests_total',
-    help: 'Finished requests; 499 is a caller that left before the response',
-    labelNames: ['route', 'method', 'status', 'caller'],
-    registers,
-  });
-  const requestSeconds = new Histogram({
-    name: 'pets_request_duration_seconds',
-    help: 'Duration of a request, to the end of its response',
-    labelNames: ['route', 'method'],
-    buckets,
-    registers,
-  });
-  const statementSeconds = new Histogram({
-    name: 'pets_database_statement_duration_seconds',
-    help: 'Duration of a query, with its wait for a connection',
-    labelNames: ['pool'],
-    buckets,
-    registers,
-  });
-  // Prometheus sees no increase in a series that begins at 1.
-  for (const pool of ['reads', 'writes']) statementSeconds.zero({ pool });
-  for (const [method, route, success] of operations) {
-    requestSeconds.zero({ route, method });
-    for (const status of [success, 500, 503]) requests.inc({ route, method, status, caller: 'gateway' }, 0);
-  }
-
   return {
     registry,
-    /** @param caller issuer of the token, or `none` without a valid one */
-    recordRequest(path: string, method: string, status: number, caller: string, seconds: number): void {
-      const labels = { route: routeOf(path) ?? 'unmatched', method: knownMethod(method) ?? 'other' };
-      requests.inc({ ...labels, status, caller });
-      requestSeconds.observe(labels, seconds);
-    },
-    /** @param pool `reads` or `writes` */
-    recordStatement: (pool: string, seconds: number) => statementSeconds.observe({ pool }, seconds),
-  };
-}
-
-const operations = [
-  ['GET', '/v1/pets', 200],
-  ['POST', '/v1/pets', 201],
-  ['GET', '/v1/pets/{petId}', 200],
-] as const;
-
-const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
-
-/** @returns undefined for a method that a caller may have invented: metrics and names of spans must not grow with them */
-const knownMethod = (method: string) => (methods.has(method) ? method : undefined);
-
-/** @returns undefined for a path that the service does not have */
-function routeOf(path: string): string | undefined {
-  if (path === '/v1/pets') return path;
-  return /^\/v1\/pets\/[^/]+$/.test(path) ? '/v1/pets/{petId}' : undefined;
-}
-
-/**
- * Records the span of each request, and continues the trace of its caller. Comes after requireInternalToken, because only
- * an authenticated caller may decide which traces are recorded. Does nothing unless startTracing has set a provider.
- */
-export function traceRequest(): RequestHandler {
-  return function traceRequest(req, res, next) {
-    const { requestId, tokenCaller } = res.locals;
-    const method = knownMethod(req.method);
-    const route = routeOf(req.path);
-    const attributes = {
-      'http.request.method': method ?? '_OTHER',
-      'http.route': route,
-      'url.scheme': req.protocol,
-      'pets.request_id': requestId,
-      'pets.issuer': tokenCaller?.issuer,
-      'pets.caller': tokenCaller?.subject,
-    };
-    const name = [method ?? 'HTTP', route].filter(Boolean).join(' ');
-    const parent = propagation.extract(ROOT_CONTEXT, req.headers);
-    const tracer = trace.getTracer('pets-service');
-    const span = tracer.startSpan(name, { kind: SpanKind.SERVER, attributes }, parent);
-    if (trace.isSpanContextValid(span.spanContext())) res.locals.traceId = span.spanContext().traceId;
-    res.once('close', () => {
-      if (res.headersSent) span.setAttribute('http.response.status_code', res.statusCode);
-      // Only a status from 500 on is an error of this service.
-      if (res.statusCode >= 500) {
-        span.setAttribute('error.type', res.locals.sentCode ?? String(res.statusCode));
-        span.setStatus({ code: SpanStatusCode.ERROR });
-      }
-      span.end();
-    });
-    next();
+    /** The caller is the issuer of the token, or `none` without a valid one. */
+    requests: new Counter({
+      name: 'pets_requests_total',
+      help: 'Finished requests; 499 is a caller that left before the response',
+      labelNames: ['route', 'method', 'status', 'caller'],
+      registers,
+    }),
+    requestSeconds: new Histogram({
+      name: 'pets_request_duration_seconds',
+      help: 'Duration of a request, to the end of its response',
+      labelNames: ['route', 'method'],
+      buckets,
+      registers,
+    }),
+    /** The pool is `reads` or `writes`. */
+    statementSeconds: new Histogram({
+      name: 'pets_database_statement_duration_seconds',
+      help: 'Duration of a query, with its wait for a connection',
+      labelNames: ['pool'],
+      buckets,
+      registers,
+    }),
   };
 }
 

@@ -1,11 +1,12 @@
 import { once } from 'node:events';
-import { createServer, type RequestListener } from 'node:http';
+import { createServer } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
 import { addDemoPets } from '../prisma/demo-pets.ts';
 import { migrate } from '../prisma/migrate.ts';
 import { createPetsService } from './app.ts';
 import { loadConfig, type Config } from './config.ts';
-import { createDatabaseHealth, openDatabase, type Database } from './database/database.ts';
+import { openDatabase, type DatabasePools } from './database/database.ts';
 import { createPetStore } from './database/pet-store.ts';
 import { createVerifyToken, loadPublicKeys } from './internal-token.ts';
 import { createLog, createMetrics, startTracing } from './observability.ts';
@@ -18,11 +19,6 @@ const deletionIntervalMs = 10_000;
 
 const errorMessage = (error: unknown) => (error instanceof Error ? error.message : String(error));
 
-/** Tells a parent process such as `npm start`, if there is one. */
-function tellParent(message: object): void {
-  if (process.connected) process.send?.(message, undefined, undefined, () => {});
-}
-
 async function start(config: Config): Promise<void> {
   const hasParent = process.connected;
   const log = createLog(config.LOG_LEVEL);
@@ -34,22 +30,29 @@ async function start(config: Config): Promise<void> {
   else log.info(`database: ${database.description}`);
   const flushTraces = await startTracing(process.env);
   const metrics = createMetrics();
-  const store = createPetStore(database, metrics.recordStatement);
+  const store = createPetStore(database, { log, metrics });
   // Nobody else can migrate the embedded database. A shared one is migrated by `npm run migrate`.
   if (config.DATABASE_URL === undefined || config.DEMO) {
-    const { applied, pets } = await prepare(database, config);
-    if (applied.length > 0) log.info({ applied }, 'migrations applied');
-    if (pets > 0) log.info({ pets }, 'demo pets added to the empty database');
+    await prepare(database, config, log);
   }
-  const health = createDatabaseHealth({ store, log });
   // A parent process that is told "ready" finds the service ready, unless something is wrong with the database.
-  await health.check(databaseTimeoutMs);
+  await store.check(databaseTimeoutMs);
 
   let draining = false;
   const verifyToken = createVerifyToken(keysOf, Date.now);
   const isDraining = () => draining;
-  const app = createPetsService({ store, health, metrics, verifyToken, isDraining, log, now: Date.now });
-  const server = createHttpServer(app, config);
+  const app = createPetsService({ store, metrics, verifyToken, isDraining, log, now: Date.now });
+  // Longer than the gateway allows its clients, so that the gateway sends the 408.
+  const requestTimeout = 2 * config.REQUEST_TIMEOUT_MS;
+  const options = {
+    // The most that the gateway accepts from its clients, 64 KiB, with room for what it adds.
+    maxHeaderSize: 80 * 1024,
+    headersTimeout: Math.min(10_000, requestTimeout),
+    requestTimeout,
+    keepAliveTimeout: config.KEEP_ALIVE_TIMEOUT_MS,
+  };
+  // A refused request gets no 100 Continue.
+  const server = createServer(options, app).on('checkContinue', app);
   const { PETS_SERVICE_HOST: host } = config;
   await once(server.listen(config.PETS_SERVICE_PORT, host), 'listening').catch((error: unknown) => {
     throw new Error(`PETS_SERVICE_HOST, PETS_SERVICE_PORT: ${errorMessage(error)}`, { cause: error });
@@ -57,14 +60,13 @@ async function start(config: Config): Promise<void> {
   // The health check reports an unavailable database. Expired keys have no effect.
   const deleteExpiredKeys = () => store.deleteExpiredKeys(deletionBatch).catch(() => {});
   void deleteExpiredKeys();
-  const deletion = setInterval(() => void deleteExpiredKeys(), deletionIntervalMs);
+  setInterval(() => void deleteExpiredKeys(), deletionIntervalMs);
 
   const stop = async (reason: string) => {
     // A second signal: requests in flight are waited for no longer.
     if (draining) return server.closeAllConnections();
     draining = true;
     log.info({ reason }, 'stopping; requests in flight are finished first');
-    clearInterval(deletion);
     // Only SIGTERM comes from an orchestrator, whose load balancers need time.
     if (reason === 'SIGTERM') await sleep(config.SHUTDOWN_DELAY_MS);
     const closed = once(server.close(), 'close');
@@ -82,35 +84,18 @@ async function start(config: Config): Promise<void> {
   const address = server.address();
   const port = address instanceof Object ? address.port : config.PETS_SERVICE_PORT;
   log.info({ port }, `pets-service listens on ${host}:${port}`);
-  tellParent({ type: 'ready', port });
+  // A parent process such as `npm start`. A failure to reach it is its end, which is an event of its own.
+  if (process.connected) process.send?.({ type: 'ready', port }, undefined, undefined, () => {});
   // The parent may have ended during the start.
   if (hasParent && !process.connected) void stop('disconnect');
 }
 
-function createHttpServer(app: RequestListener, settings: Config) {
-  // Longer than the gateway allows its clients, so that the gateway sends the 408.
-  const requestTimeout = 2 * settings.REQUEST_TIMEOUT_MS;
-  const server = createServer({
-    // The most that the gateway accepts from its clients, 64 KiB, with room for what it adds.
-    maxHeaderSize: 80 * 1024,
-    headersTimeout: Math.min(10_000, requestTimeout),
-    requestTimeout,
-    keepAliveTimeout: settings.KEEP_ALIVE_TIMEOUT_MS,
-  });
-  const serve: RequestListener = (req, res) => {
-    // Scheme and host of an absolute form are removed (RFC 9112 section 3.2.2). Express would answer what is no path in HTML.
-    const path = (req.url ?? '').replace(/^https?:\/\/[^/?#]*/i, '');
-    req.url = path.startsWith('/') ? path : '/';
-    app(req, res);
-  };
-  // A refused request gets no 100 Continue.
-  return server.on('request', serve).on('checkContinue', serve);
-}
-
-async function prepare({ writes }: Database, { DATABASE_URL, DEMO }: Config) {
+async function prepare({ writes }: DatabasePools, { DATABASE_URL, DEMO }: Config, log: Logger) {
   try {
     const applied = await migrate(writes);
-    return { applied, pets: DEMO ? await addDemoPets(writes) : 0 };
+    if (applied.length > 0) log.info({ applied }, 'migrations applied');
+    const pets = DEMO ? await addDemoPets(writes) : 0;
+    if (pets > 0) log.info({ pets }, 'demo pets added to the empty database');
   } catch (error) {
     const setting = DATABASE_URL === undefined ? 'DATA_DIR' : 'DATABASE_URL';
     throw new Error(`${setting}: the database can't be prepared: ${errorMessage(error)}`, { cause: error });

@@ -1,8 +1,11 @@
 import { hash } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { SqlDriverAdapterFactory } from '@prisma/driver-adapter-utils';
+import type { Logger } from 'pino';
 import { PetsError, type PetsErrorOptions } from '../errors.ts';
 import { PrismaClient, type Prisma } from '../generated/prisma/client.ts';
 import type { TokenCaller } from '../internal-token.ts';
+import type { Metrics } from '../observability.ts';
 import type { NewPet, Pet, PetsQuery } from '../pets/pet.ts';
 import { statementTimeoutMs, unavailabilityOf, type DatabasePools } from './database.ts';
 
@@ -22,31 +25,48 @@ const repeatable = {
 /**
  * Nothing outside this folder imports Prisma. All queries of requests throw PetsError service_unavailable if the database
  * is unavailable.
- * @param onStatement called with the name of the pool and the duration of each query, with its wait for a connection
  */
-export function createPetStore(
-  pools: DatabasePools,
-  onStatement = (_pool: string, _seconds: number): void => {},
-) {
-  const reads = connect('reads', pools.reads);
-  const writes = pools.writes === pools.reads ? reads : connect('writes', pools.writes);
+export function createPetStore(pools: DatabasePools, { log, metrics }: { log: Logger; metrics: Metrics }) {
+  const reads = connect(pools.reads);
+  const writes = pools.writes === pools.reads ? reads : connect(pools.writes);
+  let everAvailable = false;
+  let isLogged = false;
 
   /** @param unconfirmed what the response says if a write may have happened */
   async function serve<T>(
-    pool: Connections,
+    pool: 'reads' | 'writes',
     query: (prisma: PrismaClient) => Promise<T>,
     unconfirmed: PetsErrorOptions = retryLater,
   ): Promise<T> {
     const startedAtMs = performance.now();
     try {
-      return await query(pool.prisma);
+      return await query(pool === 'reads' ? reads : writes);
     } catch (error) {
       const unavailability = unavailabilityOf(error);
       if (unavailability === undefined) throw error;
       const said = unavailability === 'lost' ? unconfirmed : retryLater;
       throw new PetsError('service_unavailable', { ...said, cause: error });
     } finally {
-      onStatement(pool.name, (performance.now() - startedAtMs) / 1000);
+      metrics.statementSeconds.observe({ pool }, (performance.now() - startedAtMs) / 1000);
+    }
+  }
+
+  /** Selects all columns of both tables. No row can match. Logs each change. */
+  async function ask(): Promise<'ok' | 'unavailable'> {
+    try {
+      await Promise.all([
+        reads.pet.findFirst({ where: { id: 0n } }),
+        reads.idempotencyKey.findFirst({ where: { issuer: '' } }),
+      ]);
+      if (isLogged) log.warn('database is available again');
+      isLogged = false;
+      everAvailable = true;
+      return 'ok';
+    } catch (error) {
+      const outdated = everAvailable ? '' : ', or its schema is out of date; run npm run migrate';
+      if (!isLogged) log.error({ err: error }, `database is unavailable${outdated}`);
+      isLogged = true;
+      return 'unavailable';
     }
   }
 
@@ -54,38 +74,36 @@ export function createPetStore(
     /** Pets by id ascending; `more` says whether there are further ones. */
     async list({ limit, ...query }: PetsQuery): Promise<{ pets: Pet[]; more: boolean }> {
       const page = { ...pageOf(query), take: limit + 1 };
-      const pets = await serve(reads, ({ pet }) => pet.findMany(page));
+      const pets = await serve('reads', ({ pet }) => pet.findMany(page));
       return { pets: pets.slice(0, limit), more: pets.length > limit };
     },
-    create: (data: NewPet): Promise<Pet> => serve(writes, ({ pet }) => pet.create({ data }), outcomeUnknown),
+    create: (data: NewPet): Promise<Pet> =>
+      serve('writes', ({ pet }) => pet.create({ data }), outcomeUnknown),
     createOnce: (pet: NewPet, key: ScopedIdempotencyKey) =>
-      serve(writes, (prisma) => createOnce(prisma, pet, key), repeatable),
-    deleteExpiredKeys: (limit: number) => deleteExpiredKeys(writes.prisma, limit),
+      serve('writes', (prisma) => createOnce(prisma, pet, key), repeatable),
+    deleteExpiredKeys: (limit: number) => deleteExpiredKeys(writes, limit),
     // Not findUnique, which joins calls of the same moment, so that one unreadable pet fails them all.
-    find: (id: bigint): Promise<Pet | null> => serve(reads, ({ pet }) => pet.findFirst({ where: { id } })),
-    /** Selects all columns of both tables. No row can match. @throws Error of Prisma */
-    check: () =>
-      Promise.all([
-        reads.prisma.pet.findFirst({ where: { id: 0n } }),
-        reads.prisma.idempotencyKey.findFirst({ where: { issuer: '' } }),
-      ]),
-    async close(): Promise<void> {
-      await Promise.all([reads, writes].map(({ prisma }) => prisma.$disconnect()));
-    },
+    find: (id: bigint): Promise<Pet | null> => serve('reads', ({ pet }) => pet.findFirst({ where: { id } })),
+    /**
+     * Whether the database responds and has the tables of this version; `unavailable` if that is not known in time. Never
+     * rejects.
+     */
+    check: (timeoutMs: number) =>
+      Promise.race([ask(), sleep(timeoutMs, 'unavailable' as const, { ref: false })]),
+    /** Whether it has been available once. */
+    everAvailable: () => everAvailable,
+    close: () => Promise.all([reads, writes].map((prisma) => prisma.$disconnect())),
   };
 }
 
-type Connections = ReturnType<typeof connect>;
-
-function connect(name: 'reads' | 'writes', adapter: SqlDriverAdapterFactory) {
-  const prisma = new PrismaClient({
+function connect(adapter: SqlDriverAdapterFactory): PrismaClient {
+  return new PrismaClient({
     adapter,
     // With other formats Prisma captures the stack at each call, to show code in its error messages.
     errorFormat: 'minimal',
     // The pool gives up first when it waits for a connection.
     transactionOptions: { maxWait: 5000, timeout: statementTimeoutMs + 1000 },
   });
-  return { name, prisma };
 }
 
 /**

@@ -3,26 +3,33 @@ import type { PetStore } from '../database/pet-store.ts';
 import { PetsError } from '../errors.ts';
 import {
   formatCursor,
-  parseExactJson,
+  int64Reviver,
   parseIdempotencyKey,
   parseNewPet,
   parsePetId,
   parsePetsQuery,
   petJson,
+  verifyJson,
 } from './pet.ts';
 
-/** body-parser's JSON has neither exact integers of a bounded cost nor a refusal of invalid UTF-8. */
-const readBody = express.raw({ type: () => true, limit: 1024 * 1024, inflate: false });
+const readBody = express.json({
+  type: () => true,
+  inflate: false,
+  strict: false,
+  limit: 1024 * 1024,
+  verify: verifyJson,
+  reviver: int64Reviver,
+});
 
 /** Specification section 4.3: removed on 5 December 2030; five years' notice. */
 const getPetRemovedAt = Date.UTC(2030, 11, 5);
 
 /** Headers of RFC 9745, RFC 8594 and, for the links, RFC 5829 and RFC 9745. The gateway serves /docs. */
-const getPetHeaders = Object.entries({
+const getPetHeaders = {
   Deprecation: `@${Date.UTC(2025, 11, 5) / 1000}`,
   Sunset: new Date(getPetRemovedAt).toUTCString(),
   Link: '</v1/pets>; rel="successor-version", </docs#versions-and-deprecations>; rel="deprecation"; type="text/html"',
-});
+};
 
 /** The operations of the specification, section 4: translates HTTP to the domain and back. */
 export function petRoutes(store: PetStore, now: () => number): Router {
@@ -59,9 +66,8 @@ function createPet(store: PetStore, now: () => number): RequestHandler {
   return async function createPet(req, res) {
     const { tokenCaller } = res.locals;
     if (tokenCaller === undefined) throw new PetsError('unauthorized');
-    const body = parseExactJson(req.body);
     const key = parseIdempotencyKey(req.headersDistinct['idempotency-key']);
-    const newPet = parseNewPet(body);
+    const newPet = parseNewPet(req.body);
     const { pet, replayed } =
       key === undefined
         ? { pet: await store.create(newPet), replayed: false }
@@ -77,7 +83,7 @@ function createPet(store: PetStore, now: () => number): RequestHandler {
 
 function getPet(store: PetStore, now: () => number): RequestHandler {
   return async function getPet(req, res) {
-    for (const [name, value] of getPetHeaders) res.setHeader(name, value);
+    res.set(getPetHeaders);
     if (now() >= getPetRemovedAt) throw new PetsError('endpoint_removed');
     const pet = await store.find(parsePetId(req.path.slice('/v1/pets/'.length)));
     if (pet === null) throw new PetsError('pet_not_found');
@@ -88,12 +94,8 @@ function getPet(store: PetStore, now: () => number): RequestHandler {
 /** Requires a body in JSON, and invites that of a caller that waits for it (RFC 9110 section 10.1.1). */
 function requireJson(): RequestHandler {
   return function requireJson(req, res, next) {
-    const { 'content-type': type = '', 'content-encoding': encoding = 'identity', expect } = req.headers;
-    const isUtf8 = /;\s*charset\s*=\s*"?utf-8"?\s*(;|$)/i.test(type) || !/;\s*charset\s*=/i.test(type);
-    if (!req.is('application/json') || !isUtf8 || encoding.toLowerCase() !== 'identity') {
-      throw new PetsError('unsupported_media_type');
-    }
-    if (expect !== undefined) res.writeContinue();
+    if (!req.is('application/json')) throw new PetsError('unsupported_media_type');
+    if (req.headers.expect !== undefined) res.writeContinue();
     next();
   };
 }

@@ -1,5 +1,7 @@
+import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
 import { createPetStore } from '../../pets-service/database/pet-store.ts';
+import { createMetrics } from '../../pets-service/observability.ts';
 import { migrate } from '../../prisma/migrate.ts';
 import { onePool, petsDatabases } from '../support/kits/pets-kit.ts';
 import { shared } from '../support/kits/shared.ts';
@@ -10,9 +12,12 @@ for (const { open, name, tags } of petsDatabases)
     const store = shared(
       async () => {
         await migrate(database.adapter());
-        return createPetStore(onePool(database.adapter()));
+        const log = pino({ level: 'silent' });
+        return createPetStore(onePool(database.adapter()), { log, metrics: createMetrics() });
       },
-      (opened) => opened.close(),
+      async (opened) => {
+        await opened.close();
+      },
     );
     const create = (name: string) => store.create({ name, categoryId: 1n, status: 'available' });
 

@@ -9,7 +9,7 @@ import { PrismaPGlite } from 'pglite-prisma-adapter';
 import { pino } from 'pino';
 import { createAuthorize, issueServiceToken } from '../../../gateway/upstream/internal-token.ts';
 import { createPetsService } from '../../../pets-service/app.ts';
-import { createDatabaseHealth, type DatabasePools } from '../../../pets-service/database/database.ts';
+import type { DatabasePools } from '../../../pets-service/database/database.ts';
 import { createPetStore, type PetStore } from '../../../pets-service/database/pet-store.ts';
 import { createVerifyToken } from '../../../pets-service/internal-token.ts';
 import { createMetrics } from '../../../pets-service/observability.ts';
@@ -91,12 +91,12 @@ export async function servePets(
   database: SqlMigrationAwareDriverAdapterFactory | DatabasePools,
   { publicKey = ownPublicKey, now = Date.now }: { publicKey?: KeyObject; now?: () => number } = {},
 ): Promise<PetsInstance> {
-  const store = createPetStore('reads' in database ? database : onePool(database));
   const log = pino({ level: 'silent' });
+  const metrics = createMetrics();
+  const store = createPetStore('reads' in database ? database : onePool(database), { log, metrics });
   const app = createPetsService({
     store,
-    health: createDatabaseHealth({ store, log }),
-    metrics: createMetrics(),
+    metrics,
     verifyToken: createVerifyToken(() => [publicKey], Date.now),
     isDraining: () => false,
     log,

@@ -1,12 +1,15 @@
+import { DriverAdapterError, type MappedError } from '@prisma/driver-adapter-utils';
 import { describe, expect, test } from 'vitest';
 import { unavailabilityOf, type Unavailability } from '../../../../pets-service/database/database.ts';
+import { Prisma } from '../../../../pets-service/generated/prisma/client.ts';
 
-/** An error as Prisma throws it. The code of a raw query is always P2010, so only the adapter's error tells the cause. */
-function prismaError(cause: { kind: string; originalCode?: string }, code = 'P2010'): Error {
-  return Object.assign(new Error('failed'), { code, meta: { driverAdapterError: { cause } } });
+/** An error as Prisma throws it. Only the adapter's error tells the cause: the code of a raw query is always P2010. */
+function prismaError(cause: MappedError & { originalCode?: string }, code = 'P2010'): Error {
+  const meta = { driverAdapterError: new DriverAdapterError(cause) };
+  return new Prisma.PrismaClientKnownRequestError('failed', { code, clientVersion: '', meta });
 }
 
-const postgresError = (sqlState: string) => prismaError({ kind: 'postgres', originalCode: sqlState });
+const postgresError = (originalCode: string) => prismaError({ kind: 'GenericJs', id: 0, originalCode });
 
 describe('unavailability of the database, by the error of a query', () => {
   const cases: [name: string, error: unknown, unavailability: Unavailability | undefined][] = [
@@ -21,7 +24,7 @@ describe('unavailability of the database, by the error of a query', () => {
     ['a wrong password', postgresError('28P01'), 'refused'],
     ['no such database', postgresError('3D000'), 'refused'],
     ['a missing table', postgresError('42P01'), 'refused'],
-    ['a missing column', prismaError({ kind: 'ColumnNotFound' }, 'P2022'), 'refused'],
+    ['a missing column', postgresError('42703'), 'refused'],
     ['transaction whose outcome is unknown', postgresError('40003'), 'lost'],
     ['driver, no free connection', new Error('timeout exceeded when trying to connect'), 'refused'],
     ['driver, connection terminated', new Error('Connection terminated unexpectedly'), 'lost'],

@@ -7,7 +7,7 @@ function errorBody(parse: () => unknown): unknown {
   try {
     return { accepted: parse() };
   } catch (error) {
-    if (error instanceof PetsError) return error.body;
+    if (error instanceof PetsError) return error.toJSON();
     throw error;
   }
 }
