@@ -15,10 +15,7 @@ const defaultPolicy = '"minute";q=300;w=60, "day";q=10000;w=86400';
 describe('settings that are lost in Redis', { tags: ['redis-server'], timeout: 120_000 }, () => {
   const server = fresh(startRedisServer);
   const upstream = fresh(startUpstream);
-  const redis = fresh(
-    () => connectRedis(server.url),
-    (client) => client.disconnect(),
-  );
+  const redis = fresh(() => connectRedis(server.url));
   const gateways = fresh(() => Promise.resolve(new AsyncDisposableStack()));
 
   const start = async (env: Record<string, string> = {}) =>

@@ -6,29 +6,19 @@ import {
   revokeApiToken,
 } from '../../gateway/control/access/api-tokens.ts';
 import { hashSecret } from '../../gateway/control/access/expiring-secrets.ts';
-import { createAuditLog } from '../../gateway/platform/redis/record-change.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
-import { connectRedis } from '../support/kits/keys.ts';
+import { sessionOf, startRedisClient } from '../support/kits/keys.ts';
 import { contents } from '../support/kits/ops-kit.ts';
 import { shared } from '../support/kits/shared.ts';
-import { startAnyRedis } from '../support/stores/redis-server.ts';
 
 const [minuteMs, dayMs] = [60_000, 86_400_000];
 
 describe('tokens of the operators’ API', () => {
-  const server = shared(startAnyRedis);
-  const redis = shared(
-    () => connectRedis(server.url),
-    (redis) => redis.disconnect(),
-  );
+  const redis = shared(startRedisClient);
   beforeEach(() => redis.del(redisKeys.apiTokens));
 
   const startMs = Date.now();
-  const session = (laterMs = 0) => ({
-    redis,
-    audit: createAuditLog({ redis, who: 'Grace' }),
-    now: () => startMs + laterMs,
-  });
+  const session = (laterMs = 0) => ({ ...sessionOf(redis, 'Grace'), now: () => startMs + laterMs });
   const inDays = (days: number) => new Date(startMs + days * dayMs);
   const issue = (days = 1, laterMs = 0) =>
     issueApiToken(session(laterMs), { name: 'billing', scopes: ['keys:write'], expiresAt: inDays(days) });

@@ -9,24 +9,20 @@ import type { Session } from '../../gateway/control/session.ts';
 import type { AuditLog } from '../../gateway/platform/redis/record-change.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { freePort } from '../support/http/free-port.ts';
-import { connectRedis, keyIssuer, sessionOf } from '../support/kits/keys.ts';
+import { connectRedis, keyIssuer, sessionOf, startRedisClient } from '../support/kits/keys.ts';
 import { shared } from '../support/kits/shared.ts';
 import { startRedisRelay } from '../support/stores/redis-relay.ts';
-import { startAnyRedis } from '../support/stores/redis-server.ts';
 
 describe('a change and its entry in the audit log are one step', () => {
-  const server = shared(startAnyRedis);
-  const redis = shared(
-    () => connectRedis(server.url),
-    (redis) => redis.disconnect(),
-  );
+  const redis = shared(startRedisClient);
   beforeAll(async () => {
     await redis.hset(redisKeys.plan('free'), { minute: 60, day: 1000 });
   });
 
   /** The embedded Redis asks for a password. */
   const connectThrough = ({ port }: { port: number }) =>
-    connectRedis(Object.assign(new URL(server.url), { port }).href);
+    connectRedis(Object.assign(new URL(redis.url), { port }).href);
+  const startRelay = () => startRedisRelay(Number(new URL(redis.url).port));
 
   async function changesTo(plan: string, minute: number) {
     const wanted = settingsOf({ plans: { [plan]: { minute, day: 900 } } });
@@ -48,15 +44,14 @@ describe('a change and its entry in the audit log are one step', () => {
   });
 
   test('a plan that is made is listed, also if Redis is lost at once', async () => {
-    await using relay = await startRedisRelay(server.port);
+    await using relay = await startRelay();
     const make = (session: Session) => setPlan(session, 'halfway', { minute: 10, day: 900 }, true);
     // Once before, so that Redis knows the script.
     await make(sessionOf(redis));
     await removePlan(sessionOf(redis), 'halfway');
-    const relayed = await connectThrough(relay);
+    using relayed = await connectThrough(relay);
     relay.loseReplyTo('plans.set');
     await expect(make(sessionOf(relayed))).rejects.toThrow(/closed|retries/);
-    relayed.disconnect();
     expect(await redis.hgetall(redisKeys.plan('halfway'))).toEqual({ minute: '10', day: '900' });
     expect(await redis.smembers(redisKeys.planNames)).toContain('halfway');
   });
@@ -89,8 +84,8 @@ describe('a change and its entry in the audit log are one step', () => {
   });
 
   test('a rotation during which Redis was lost says how to go on, and the next one as well', async () => {
-    await using relay = await startRedisRelay(server.port);
-    const relayed = await connectThrough(relay);
+    await using relay = await startRelay();
+    using relayed = await connectThrough(relay);
     const { store, issue } = keyIssuer(redis);
     const { id } = await issue();
     const session = sessionOf(relayed);
@@ -105,7 +100,6 @@ describe('a change and its entry in the audit log are one step', () => {
     await expect(rotateKey({ ...session, audit }, id, 0)).rejects.toThrow(
       /^Redis became unavailable while key_\w+ was being replaced by key_\w+, whose key nobody has got;/,
     );
-    relayed.disconnect();
     const { replacedBy = '' } = (await store.show(id)).record;
     await expect(store.rotate(id, 0)).rejects.toThrow(
       `the key ${id} has been replaced by ${replacedBy} already; if nobody has got that key, rotate ${replacedBy} with a`,

@@ -78,13 +78,6 @@ describe('authentication', () => {
     expect(limits.filter((_limit, index) => fields[index]?.includes(other.key))).toEqual(['300']);
   });
 
-  test('Redis stores only the hash of a key', async () => {
-    const { key, customerId, keyHash } = await kit.issue();
-    const record = await kit.redis.hgetall(redisKeys.apiKey({ customerId, keyHash }));
-    expect(Object.keys(record).toSorted()).toEqual(['createdAt', 'hint', 'id', 'name']);
-    expect(JSON.stringify(record)).not.toContain(key.slice(9));
-  });
-
   test(
     "the limit per address ends by Redis' clock, whatever that of a gateway says",
     { tags: ['faketime'] },

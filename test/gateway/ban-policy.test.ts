@@ -26,10 +26,7 @@ const untilEnd = (remainingMs: number) => remainingMs + 10;
 /** The real script and the default policy, in simulated time. */
 describe('the ban policy', { tags: ['redis-server'] }, () => {
   const server = shared(startRedisServer);
-  const redis = shared(
-    () => connectRedis(server.url),
-    (redis) => redis.disconnect(),
-  );
+  const redis = shared(() => connectRedis(server.url));
 
   describe('never bans', () => {
     test.each<[string, number, () => Client[]]>([

@@ -2,30 +2,21 @@ import { describe, expect, test } from 'vitest';
 import { makeConsoleCode, redeemConsoleCode } from '../../gateway/control/access/console-codes.ts';
 import { createConsoleSessions } from '../../gateway/control/access/console-sessions.ts';
 import { beginPortalSession } from '../../gateway/control/access/portal-sessions.ts';
-import { createAuditLog } from '../../gateway/platform/redis/record-change.ts';
-import { connectRedis, keyIssuer } from '../support/kits/keys.ts';
+import type { RedisClient } from '../../gateway/platform/redis/redis-client.ts';
+import { connectRedis, keyIssuer, sessionOf, startRedisClient } from '../support/kits/keys.ts';
 import { portalCode } from '../support/kits/portal-kit.ts';
 import { shared } from '../support/kits/shared.ts';
-import { startAnyRedis } from '../support/stores/redis-server.ts';
 
 const hoursMs = 3_600_000;
 
 describe('sessions of the console', () => {
-  const server = shared(startAnyRedis);
   /** Connections of two gateways. */
-  const redis = shared(
-    () => connectRedis(server.url),
-    (redis) => redis.disconnect(),
-  );
-  const other = shared(
-    () => connectRedis(server.url),
-    (redis) => redis.disconnect(),
-  );
+  const redis = shared(startRedisClient);
+  const other = shared(() => connectRedis(redis.url));
 
   /** @param laterMs how much later than now it is */
-  const session = (laterMs = 0, client = redis) => ({
-    redis: client,
-    audit: createAuditLog({ redis: client, who: 'Grace' }),
+  const session = (laterMs = 0, client: RedisClient = redis) => ({
+    ...sessionOf(client, 'Grace'),
     now: () => Date.now() + laterMs,
   });
 

@@ -88,22 +88,6 @@ describe('a customer', () => {
     await expect(resumeCustomer(session(), customerId)).rejects.toThrow('is not suspended');
   });
 
-  test('is removed when its keys have ended, and its use stays', async () => {
-    const { id, key, customerId } = await fleet.issue();
-    expect(await statusOf(key)).toBe(200);
-    await expect(removeCustomer(session(), customerId)).rejects.toThrow(
-      `has the key ${id}, which is active: revoke it`,
-    );
-    await store().revoke(id);
-    await removeCustomer(session(), customerId);
-    await expect(readCustomerDetail(session(), customerId)).rejects.toThrow('there is no customer');
-    await expect(store().show(id)).rejects.toThrow('there is no API key');
-    expect(await dayUsage(fleet.redis, customerId)).toBe(1);
-    expect(await fleet.redis.zscore(redisKeys.customers, customerId)).toBeNull();
-    expect((await fleet.pets(key)).status).toBe(401);
-    for (const gateway of fleet.gateways) expect(gateway.output()).not.toContain('Redis has lost API keys');
-  });
-
   /** Line of an export. */
   async function lineOf(keyId: string): Promise<string> {
     return exportLine(await showStoredKey(fleet.redis, keyId));
@@ -139,16 +123,25 @@ describe('a customer', () => {
     expect(await dayUsage(fleet.redis, 'cus_-abc1')).toBe(2);
   });
 
-  test('is removed with all that was kept of its keys, and can be imported again', async () => {
+  test('is removed when its keys have ended with all that was kept of them but its use, and can be imported again', async () => {
     const { id, key, customerId, keyHash } = await fleet.issue();
     const line = await lineOf(id);
     expect(await statusOf(key)).toBe(200);
     const place = { customerId, keyHash };
     await expect.poll(() => fleet.redis.exists(redisKeys.keyUse(place)), { timeout: 20_000 }).toBe(1);
+    await expect(removeCustomer(session(), customerId)).rejects.toThrow(
+      `has the key ${id}, which is active: revoke it`,
+    );
     await store().revoke(id);
     await removeCustomer(session(), customerId);
-    expect(await fleet.redis.exists(redisKeys.keyUse(place), redisKeys.apiKey(place))).toBe(0);
-    expect(await fleet.redis.exists(redisKeys.customerKeys(customerId))).toBe(0);
+    await expect(readCustomerDetail(session(), customerId)).rejects.toThrow('there is no customer');
+    await expect(store().show(id)).rejects.toThrow('there is no API key');
+    expect(await dayUsage(fleet.redis, customerId)).toBe(1);
+    expect(await fleet.redis.zscore(redisKeys.customers, customerId)).toBeNull();
+    const kept = [redisKeys.keyUse(place), redisKeys.apiKey(place), redisKeys.customerKeys(customerId)];
+    for (const name of kept) expect(await fleet.redis.exists(name), name).toBe(0);
+    expect(await statusOf(key)).toBe(401);
+    for (const gateway of fleet.gateways) expect(gateway.output()).not.toContain('Redis has lost API keys');
     expect(await importKeys([line], session())).toMatchObject({ added: 1 });
     expect(await statusOf(key)).toBe(200);
   });

@@ -36,9 +36,8 @@ describe('the metrics of a gateway with two workers and of a pets service', () =
 
   const services = shared(() => startBothServices({ GATEWAY_WORKERS: '2' }));
   beforeAll(async () => {
-    const redis = await connectRedis(services.redisUrl);
+    using redis = await connectRedis(services.redisUrl);
     await redis.hset(redisKeys.plan('pro'), 'shadowMinute', '200');
-    redis.disconnect();
     const { adminUrl } = services.gateway;
     do gateway = await scrape(adminUrl);
     while (!gateway.includes('gateway_shadow_refusals_total{'));

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { createFailureReports, readFailures } from '../../gateway/quota/failures.ts';
-import { startRedisKit } from '../support/kits/keys.ts';
+import { startRedisClient } from '../support/kits/keys.ts';
 import { shared } from '../support/kits/shared.ts';
 
 const failed = (requestId: string, code: string | null = 'not_found', status = 404) => ({
@@ -17,8 +17,7 @@ describe('the last failed requests of a customer', () => {
   let nowMs = Date.now();
   const now = () => nowMs;
 
-  const kit = shared(startRedisKit);
-  const redis = shared(async () => kit.redis);
+  const redis = shared(startRedisClient);
 
   const create = () => createFailureReports({ redis, now });
   const read = (id: `cus_${string}`) => readFailures({ redis, now }, id);

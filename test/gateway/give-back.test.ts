@@ -1,13 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
-import { startRedisKit } from '../support/kits/keys.ts';
+import { startRedisClient } from '../support/kits/keys.ts';
 import { shared } from '../support/kits/shared.ts';
 import { createSimulatedKey } from '../support/kits/simulated-key.ts';
 
 /** What a failure of the gateway gives back, at times that the test sets. */
 describe('a request that is given back', () => {
-  const kit = shared(startRedisKit);
-  const redis = shared(async () => kit.redis);
+  const redis = shared(startRedisClient);
 
   const noon = Date.parse('2026-11-24T12:00:00Z');
   const limits = { minute: 10, hour: 20, day: 30, month: 40 };

@@ -25,17 +25,10 @@ describe('HTTP protocol errors and edge cases', () => {
     }
   }
 
-  test('an oversized header gets 431', async () => {
-    expectError(
-      await raw(`GET /v1/pets HTTP/1.1\r\nHost: x\r\nA: ${'a'.repeat(20_000)}\r\n\r\n`),
-      431,
-      'headers_too_large',
-    );
-  });
-
-  test('headers that never end get 408', async () => {
-    expectError(await raw('GET /v1/pets HTTP/1.1\r\nHost: x\r\n'), 408, 'request_timeout');
-  });
+  const start = 'GET /v1/pets HTTP/1.1\r\nHost: x\r\n';
+  const authorized = () => `Authorization: Bearer ${key}\r\nConnection: close\r\n`;
+  const post = (headers: string) =>
+    `POST /v1/pets HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${headers}`;
 
   test('CONNECT gets 405 with the allowed methods', async () => {
     const response = await raw('CONNECT example.org:443 HTTP/1.1\r\nHost: example.org:443\r\n\r\n');
@@ -43,42 +36,41 @@ describe('HTTP protocol errors and edge cases', () => {
     expect(response.headers).toMatch(/^Allow: GET, HEAD, POST, OPTIONS$/m);
   });
 
-  const authorized = () => `Authorization: Bearer ${key}\r\nConnection: close\r\n`;
-  const post = (headers: string) =>
-    `POST /v1/pets HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${headers}`;
-
-  test.each<[what: string, request: () => string, status: number, code: string]>([
-    ['HTTP/1.1 without Host', () => `GET /v1/pets HTTP/1.1\r\n${authorized()}\r\n`, 400, 'bad_request'],
+  const tooLong = 'Content-Length: 1048577\r\nExpect: 100-continue\r\n\r\n';
+  test.each<[what: string, limit: number, request: () => string, status: number, code: string]>([
+    ['an oversized header', 60, () => `${start}A: ${'a'.repeat(20_000)}\r\n\r\n`, 431, 'headers_too_large'],
+    ['headers that never end', 60, () => start, 408, 'request_timeout'],
+    ['no Host', 1000, () => `GET /v1/pets HTTP/1.1\r\n${authorized()}\r\n`, 400, 'bad_request'],
+    ['an unsupported Expect', 1000, () => `${start}Expect: magic\r\n${authorized()}\r\n`, 417, 'bad_request'],
     [
-      'an unsupported Expect',
-      () => `GET /v1/pets HTTP/1.1\r\nHost: x\r\nExpect: magic\r\n${authorized()}\r\n`,
-      417,
-      'bad_request',
-    ],
-    [
-      'a body that does not arrive in time',
+      'a late body',
+      1000,
       () => `${post(authorized())}Content-Length: 10\r\n\r\n{"a"`,
       408,
       'request_timeout',
     ],
     [
       'an invalid chunk',
+      1000,
       () => `${post(authorized())}Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\nxyz\r\n`,
       400,
       'bad_request',
     ],
-  ])('%s is refused with the rate limit headers of the key', async (_what, request, status, code) => {
-    const response = await raw(request());
-    expectError(response, status, code);
-    expect(response.headers).toMatch(/^X-RateLimit-Limit: 1000$/m);
-  });
-
-  test('a Content-Length over the limit gets 413 before the body is sent', async () => {
-    const response = await raw(
-      `${post(authorized())}Content-Length: 1048577\r\nExpect: 100-continue\r\n\r\n`,
-    );
-    expectError(response, 413, 'payload_too_large');
-  });
+    [
+      'a length over the limit, before the body',
+      1000,
+      () => post(authorized()) + tooLong,
+      413,
+      'payload_too_large',
+    ],
+  ])(
+    '%s is refused with the limit of the address or the key, %d',
+    async (_what, limit, request, status, code) => {
+      const response = await raw(request());
+      expectError(response, status, code);
+      expect(response.headers).toMatch(new RegExp(`^X-RateLimit-Limit: ${limit}$`, 'm'));
+    },
+  );
 
   test('a chunked body over the limit gets 413, which reaches a client that is still sending', async () => {
     const chunk = Buffer.alloc(64 * 1024, 'a');

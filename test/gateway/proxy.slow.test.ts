@@ -51,20 +51,13 @@ describe('proxying', () => {
       kit.upstream.response = (_req, res) => {
         res.writeHead(200, {
           ...json,
+          // unit/gateway/upstream/headers.test.ts has all.
           'X-RateLimit-Limit': '1',
-          'x-ratelimit-remaining': '0',
-          'X-RateLimit-Reset': '0',
           RateLimit: 'x',
-          'RateLimit-Policy': 'x',
-          'X-Powered-By': 'secrets',
           Server: 'secrets',
           'X-Request-Id': 'other',
           'Set-Cookie': ['a=1', 'b=2'],
-          'Alt-Svc': 'h3="evil.example:443"',
           'X-Accel-Redirect': '/internal',
-          'X-Sendfile': '/etc/passwd',
-          Refresh: '0; url=https://evil.example',
-          'Clear-Site-Data': '"*"',
           Connection: 'Vary',
           Vary: 'accept',
           ETag: '"1"',

@@ -17,8 +17,9 @@ describe('concurrent requests', { tags: ['redis-server'] }, () => {
 
   test('are allowed up to exactly the smaller limit, through any number of gateways', async () => {
     await using server = await startRedisServer();
+    await using stack = new AsyncDisposableStack();
     const connections = await Promise.all(Array.from({ length: 4 }, () => connectRedis(server.url)));
-    const batches = connections.map((redis) => createOpenBatch(redis));
+    const batches = connections.map((redis) => createOpenBatch(stack.use(redis)));
     let keys = 0;
     await fc.assert(
       fc.asyncProperty(scenario, async ({ gateways, minute, day, requests }) => {
@@ -41,6 +42,5 @@ describe('concurrent requests', { tags: ['redis-server'] }, () => {
       }),
       { numRuns: 60 },
     );
-    for (const redis of connections) redis.disconnect();
   });
 });

@@ -17,7 +17,7 @@ test(
   { tags: ['redis-server'], timeout: 180_000 },
   async () => {
     await using server = await startRedisServer();
-    const redis = await connectRedis(server.url);
+    using redis = await connectRedis(server.url);
     let completed = 0;
     await fc.assert(
       fc.asyncProperty(quotaScenario, async (scenario) => {
@@ -26,7 +26,6 @@ test(
       }),
       extent,
     );
-    redis.disconnect();
     expect(completed).toBeGreaterThan(atLeast);
   },
 );

@@ -8,13 +8,12 @@ import { startRedisServer } from '../support/stores/redis-server.ts';
 describe('the quota script decides like its model in random scenarios', () => {
   // A failure prints its seed and the shortest failing scenario.
   const runScenarios = async (url: string, numRuns: number) => {
-    const redis = await connectRedis(url);
+    using redis = await connectRedis(url);
     await fc.assert(
       fc.asyncProperty(quotaScenario, (scenario) => runQuotaScenario(redis, scenario)),
       // A busy machine runs fewer.
       { numRuns, interruptAfterTimeLimit: 12_000 },
     );
-    redis.disconnect();
   };
 
   test('on redis-server', { tags: ['redis-server'] }, async () => {

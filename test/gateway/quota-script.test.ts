@@ -5,7 +5,7 @@ import { quotaKeys, redisKeys, type KeyPlace } from '../../gateway/platform/redi
 import { scriptOutcome } from '../../gateway/platform/redis/scripts.ts';
 import { defaultBanPolicy } from '../../gateway/quota/policies.ts';
 import { createQuotaBatch, formatPolicies } from '../../gateway/quota/redis-quota.ts';
-import { startRedisKit } from '../support/kits/keys.ts';
+import { startRedisClient } from '../support/kits/keys.ts';
 import { createOpenBatch } from '../support/kits/quota-batch.ts';
 import { shared } from '../support/kits/shared.ts';
 
@@ -24,8 +24,7 @@ const { limited, allowed, banned, stale } = scriptOutcome;
 describe('a batch of requests', () => {
   let gate: { open: boolean; send: RedisGate['send'] };
 
-  const kit = shared(startRedisKit);
-  const redis = shared(async () => kit.redis);
+  const redis = shared(startRedisClient);
 
   function startScript() {
     gate = { open: true, send: (command) => command() };

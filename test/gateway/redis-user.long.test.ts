@@ -36,9 +36,8 @@ describe('the Redis users of the ACL files', { tags: ['redis-server'], timeout: 
       REDIS_URL: logIn(cluster.url),
       PETS_SERVICE_URL: upstream.url,
     });
-    const admin = await connectRedis(cluster.url);
+    using admin = await connectRedis(cluster.url);
     const { key, id, customerId, keyHash } = await keyIssuer(admin).issue();
-    admin.disconnect();
     for (const { redis } of cluster.nodes) await resetCommandUse(redis);
     expect(await pets(gateway, key)).toBe(200);
     await expectOpsWorks(logIn(cluster.url), id);
@@ -75,9 +74,8 @@ describe('the Redis users of the ACL files', { tags: ['redis-server'], timeout: 
     const all = [...stores.servers, ...stores.sentinels];
     const url = logInToSentinels(stores.url);
     await using gateway = await startGateway({ REDIS_URL: url, PETS_SERVICE_URL: upstream.url });
-    const admin = await connectRedis(stores.url);
+    using admin = await connectRedis(stores.url);
     const { key, id } = await keyIssuer(admin).issue();
-    admin.disconnect();
     expect(await pets(gateway, key)).toBe(200);
     await expectOpsWorks(logInToSentinels(stores.url), id);
     const master = await stores.master();

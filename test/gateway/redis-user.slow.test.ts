@@ -24,10 +24,7 @@ describe('the Redis user of users.acl', { tags: ['redis-server'], timeout: 180_0
   const server = shared(startRedisServer);
   const upstream = shared(startUpstream);
   const directory = shared(temporaryDirectory);
-  const redis = shared(
-    () => connectRedis(`${server.url}/2`),
-    (redis) => redis.disconnect(),
-  );
+  const redis = shared(() => connectRedis(`${server.url}/2`));
   beforeAll(async () => {
     unknown = await setUser(server.redis, 'users.acl');
   });
@@ -135,7 +132,7 @@ describe('the Redis user of users.acl', { tags: ['redis-server'], timeout: 180_0
   });
 
   test('adds to the audit log, and cannot remove or replace it', async () => {
-    const limited = await connectRedis(limitedUrl());
+    using limited = await connectRedis(limitedUrl());
     const id = await limited.xadd(redisKeys.audit, '*', 'who', 'somebody');
     for (const command of [
       ['DEL', redisKeys.audit],
@@ -150,7 +147,6 @@ describe('the Redis user of users.acl', { tags: ['redis-server'], timeout: 180_0
       );
     }
     expect((await limited.xrevrange(redisKeys.audit, '+', '-', 'COUNT', 1))[0]?.[0]).toBe(id);
-    limited.disconnect();
     await server.redis.acl('LOG', 'RESET');
   });
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { recordChangeCall } from '../../gateway/control/record-change-call.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { defaultBanPolicy } from '../../gateway/quota/policies.ts';
-import { startRedisKit } from '../support/kits/keys.ts';
+import { startRedisClient } from '../support/kits/keys.ts';
 import { shared } from '../support/kits/shared.ts';
 import { createSimulatedKey } from '../support/kits/simulated-key.ts';
 
@@ -11,8 +11,7 @@ import { createSimulatedKey } from '../support/kits/simulated-key.ts';
 describe('the script', () => {
   const key = () => `test:${randomUUID()}`;
 
-  const kit = shared(startRedisKit);
-  const redis = shared(async () => kit.redis);
+  const redis = shared(startRedisClient);
 
   test('consume keeps the number of bans until a ban counts as a first one again', async () => {
     const key = await createSimulatedKey(redis);

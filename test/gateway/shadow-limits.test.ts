@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import { setPlan } from '../../gateway/control/plans/plans.ts';
-import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { send } from '../support/http/http.ts';
 import { startGatewayFleet } from '../support/kits/gateway-fleet.ts';
 import { sessionOf } from '../support/kits/keys.ts';
@@ -33,15 +32,5 @@ describe('shadow limits of a plan', { tags: ['redis-server'] }, () => {
       expect((await fleet.pets(own.key)).status).toBe(200);
     }
     expect((await refusals('shadowed')).toSorted()).toEqual(['day 0', 'minute 2']);
-  });
-
-  test('keep the last valid value if they were edited into an invalid one', async () => {
-    await setPlan(session(), 'edited', { minute: 10, day: 100, shadowMinute: 1 }, true);
-    const { key } = await fleet.issue({ plan: 'edited' });
-    expect((await fleet.pets(key)).status).toBe(200);
-    await fleet.redis.hset(redisKeys.plan('edited'), 'shadowMinute', 'few');
-    await expect.poll(metrics).toContain(`gateway_bad_settings{key="${redisKeys.plan('edited')}"} 1`);
-    expect((await fleet.pets(key)).status).toBe(200);
-    expect(await refusals('edited')).toEqual(['minute 1']);
   });
 });

@@ -2,11 +2,11 @@ import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
 import { readTraffic } from '../../gateway/control/usage/traffic.ts';
 import { createMetrics, type Metrics } from '../../gateway/platform/observability/metrics.ts';
+import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { createTrafficReporter } from '../../gateway/quota/traffic.ts';
 import { recordedCounts } from '../support/checks/traffic-record.ts';
-import { connectRedis } from '../support/kits/keys.ts';
+import { startRedisClient } from '../support/kits/keys.ts';
 import { fresh } from '../support/kits/shared.ts';
-import { startAnyRedis } from '../support/stores/redis-server.ts';
 
 const minuteMs = 60_000;
 
@@ -15,11 +15,7 @@ const serve = ({ requests }: Metrics, times: number, plan = 'free') => {
 };
 
 describe('reports of traffic', () => {
-  const server = fresh(startAnyRedis);
-  const redis = fresh(
-    () => connectRedis(server.url),
-    (redis) => redis.disconnect(),
-  );
+  const redis = fresh(startRedisClient);
 
   /** Counts of a process, which reports when it closes, and its log. */
   function startProcess(now = () => Date.now(), isOpen = () => true) {
@@ -40,6 +36,25 @@ describe('reports of traffic', () => {
     const [key = ''] = await redis.keys('gw:{traffic}:*');
     expect(await redis.ttl(key)).toBeGreaterThan(24 * 3600);
     expect(await redis.ttl(key)).toBeLessThanOrEqual(25 * 3600);
+  });
+
+  test('of the last 24 hours are read with both ends of each quiet time', async () => {
+    const minute = Math.floor(Date.now() / minuteMs) - 90;
+    const reported = { '2xx:pro': 50, '2xx:free': 10, '5xx:free': 1, 'refused:free': 2, 'ms:5': 60 };
+    await redis.hset(redisKeys.traffic(minute), reported);
+    const points = await readTraffic({ redis, now: Date.now });
+    const times = points.map(({ at }) => Date.parse(at));
+    expect((times.at(-1) ?? 0) - (times[0] ?? 0)).toBe((24 * 60 - 1) * minuteMs);
+    expect(times).toEqual(times.toSorted((one, other) => one - other));
+    expect(times).toEqual(expect.arrayContaining([-1, 0, 1].map((next) => (minute + next) * minuteMs)));
+    expect(points.length).toBeLessThan(100);
+    expect(points[times.indexOf(minute * minuteMs)]).toEqual({
+      at: new Date(minute * minuteMs).toISOString(),
+      byStatus: { '2xx': 60, '5xx': 1 },
+      refused: 2,
+      latencyMs: { p50: 3.75, p99: 4.975 },
+    });
+    expect(points[times.indexOf((minute + 1) * minuteMs)]).toMatchObject({ byStatus: {}, latencyMs: null });
   });
 
   test('wait while Redis is unavailable, and come in the minute of their time', async () => {

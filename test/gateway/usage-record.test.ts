@@ -3,14 +3,13 @@ import { describe, expect, test } from 'vitest';
 import { dayMs, utcDate } from '../../gateway/limits/windows.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { readUsageDays } from '../../gateway/quota/usage.ts';
-import { startRedisKit } from '../support/kits/keys.ts';
+import { startRedisClient } from '../support/kits/keys.ts';
 import { shared } from '../support/kits/shared.ts';
 import { createSimulatedKey } from '../support/kits/simulated-key.ts';
 
 /** Runs on redis-server, or on the embedded Redis if that is not installed: the scripts have to work on both. */
 describe('the record of the use of a key', () => {
-  const kit = shared(startRedisKit);
-  const redis = shared(async () => kit.redis);
+  const redis = shared(startRedisClient);
 
   /** Expiry of a Redis key in Unix seconds; EXPIRETIME is newer than Redis 6. */
   const expiresAt = async (key: string) => Math.round((Date.now() + (await redis.pttl(key))) / 1000);

@@ -181,16 +181,4 @@ describe('GET /v1/usage', () => {
       expect((await usage(key)).json).toMatchObject({ minute: { used: 0 } });
     },
   );
-
-  test('gets 503 while Redis is unavailable', { tags: ['redis-server'] }, async () => {
-    const { key } = await kit.issue();
-    expect((await usage(key)).status).toBe(200);
-    await kit.server.kill();
-    await expect.poll(async () => (await usage(key)).status, { interval: 150 }).toBe(503);
-    const refused = await usage(key);
-    expect(refused).toMatchObject({ json: { code: 'service_unavailable' }, headers: { 'retry-after': '1' } });
-    expect((await pets(key)).status).toBe(200);
-    await kit.server.restart();
-    await expect.poll(async () => (await usage(key)).status, { interval: 150 }).toBe(200);
-  });
 });

@@ -2,14 +2,13 @@ import { describe, expect, test } from 'vitest';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import type { QuotaDecision } from '../../gateway/quota/quota-decision.ts';
 import { startGatewayFleet } from '../support/kits/gateway-fleet.ts';
-import { startRedisKit } from '../support/kits/keys.ts';
+import { startRedisClient } from '../support/kits/keys.ts';
 import { shared } from '../support/kits/shared.ts';
 import { createSimulatedKey } from '../support/kits/simulated-key.ts';
 
 /** Runs on redis-server, or on the embedded Redis if that is not installed: the scripts have to work on both. */
 describe('windows', () => {
-  const kit = shared(startRedisKit);
-  const redis = shared(async () => kit.redis);
+  const redis = shared(startRedisClient);
 
   const refusal = (decision: QuotaDecision) =>
     decision.outcome === 'limited'
@@ -59,8 +58,21 @@ describe('windows', () => {
     expect(await ask()).toEqual(['month', 9 * 86_400_000 + 43_200_000]);
   });
 
+  test('of an hour and a month alone lead to bans as others do, which last on after the key was served', async () => {
+    const key = await createSimulatedKey(redis);
+    const [noon, limits] = [Date.parse('2026-11-20T12:00:00Z'), { hour: 5, month: 100 }];
+    await key.at(noon);
+    const outcomes = [];
+    for (let request = 0; request < 6; request += 1) outcomes.push((await key.decide(limits)).outcome);
+    expect(outcomes).toEqual([...Array<string>(5).fill('allowed'), 'limited']);
+    await key.at(noon + 11_000);
+    for (let strikesLeft = 59; strikesLeft > 0; strikesLeft -= 1)
+      expect(await key.decide(limits)).toMatchObject({ outcome: 'limited', strikesLeft });
+    expect(await key.decide(limits)).toMatchObject({ outcome: 'banned', limits, remainingMs: 60_000 });
+  });
+
   test('that a plan is given by hand are enforced within a second, named in headers, and removed again', async () => {
-    await using fleet = await startGatewayFleet(kit.url, 1);
+    await using fleet = await startGatewayFleet(redis.url, 1);
     const { key } = await fleet.issue({ plan: 'pro' });
     const first = await fleet.pets(key);
     expect(first.headers['ratelimit-policy']).toBe('"minute";q=300;w=60, "day";q=10000;w=86400');

@@ -130,7 +130,7 @@ OWASP ASVS 5.0, level 2
 10: OAuth and OIDC
   does not apply: the gateway is neither client nor server of it
 11.4.1: hashes are of an approved function
-  gateway/authentication: Redis stores only the hash of a key
+  security/secrets: are not in Redis
 11.5.1: what must not be guessed is random, with 128 bits
   unit/gateway/keys/api-keys.properties: is well-formed, never repeats, and its hint shows four of its random characters
 11.2-11.3: ciphers

@@ -12,7 +12,7 @@ API2, guessing: broken authentication: credentials cannot be guessed
   security/api-keys: who claims a new address in each request is limited by the address that the proxy saw
   security/api-keys: cannot find out with a part of a key whether it exists
 API2, storage: keys are stored as hashes, and shown once
-  gateway/authentication: Redis stores only the hash of a key
+  security/secrets: are not in Redis
   security/secrets: are not in Redis
 API2, tokens: the signature, end and audience of a token are checked
   security/internal-tokens: a token with %s is refused
@@ -34,8 +34,8 @@ API4, rate: unrestricted resource consumption: requests are limited, exactly
 API4, free: what costs nothing is limited, too
   gateway/usage: a client over ten requests a second gets 429, and its refused requests cost no Redis command
 API4, size: bodies, headers, pages and nesting are limited
-  gateway/http-edge.slow: a Content-Length over the limit gets 413 before the body is sent
-  gateway/http-edge.slow: an oversized header gets 431
+  gateway/http-edge.slow: %s is refused with the limit of the address or the key, %d
+  gateway/http-edge.slow: %s is refused with the limit of the address or the key, %d
   security/hostile-json.slow: is said to be nested too deeply: %s
   pets-service/pets-api: an invalid parameter is refused by its name
 API4, time: slow clients and slow services are cut off

@@ -12,13 +12,13 @@ RFC 9110, HTTP semantics
   security/header-spoofing: %s gets malformed_api_key
   security/security-headers.slow: are sent once: %s
 5.4: larger headers than the server reads get a 4xx
-  gateway/http-edge.slow: an oversized header gets 431
+  gateway/http-edge.slow: %s is refused with the limit of the address or the key, %d
 5.5: CR, LF and NUL in a value are refused
   security/request-smuggling.slow: every byte belongs to exactly one well-formed request, whose client got the response
 6.6.1: responses have a Date
   standards/responses: every response of the gateway has a Date
 7.2: a request has one valid Host
-  gateway/http-edge.slow: %s is refused with the rate limit headers of the key
+  gateway/http-edge.slow: %s is refused with the limit of the address or the key, %d
   unit/gateway/platform/http/addresses: addresses stay relative for the Host %j
 7.6.1: an intermediary drops Connection, and what it names
   unit/gateway/platform/http/http.properties: receives the gateway's headers once, no hop-by-hop header, and one framing
@@ -88,13 +88,13 @@ RFC 9110, HTTP semantics
 15.5.6: 405 has Allow
   gateway/http-edge.slow: %s %s gets 401 without a key, and 405 with one
 15.5.9: 408 is for a request that comes too slowly
-  gateway/http-edge.slow: headers that never end get 408
+  gateway/http-edge.slow: %s is refused with the limit of the address or the key, %d
 15.5.14: 413 is for a body that is too large
-  gateway/http-edge.slow: a Content-Length over the limit gets 413 before the body is sent
+  gateway/http-edge.slow: %s is refused with the limit of the address or the key, %d
 15.5.16: 415 is for a type that is not supported
   pets-service/pets-api: a body with %j: %s
 15.5.18: 417 is for an Expect that cannot be met
-  gateway/http-edge.slow: %s is refused with the rate limit headers of the key
+  gateway/http-edge.slow: %s is refused with the limit of the address or the key, %d
 15.6.3: 502 is for an invalid response of the service
   faults/upstream-faults.slow: %s: GET and POST get %s
 15.6.4: 503 may say when to retry
@@ -121,7 +121,7 @@ RFC 9111, HTTP caching
 5.2.2.6: no-transform: an intermediary leaves the content alone
   gateway/proxy.slow: passes whatever its status and its content are
 5.2.2.7: private: what depends on the request is not for shared caches
-  gateway/public-address: no shared cache may store the description, which contains what the request says
+  security/security-headers.slow: allow caching of the OpenAPI document for five minutes, and reading it from any origin
 5.2.2.9: public: what is the same for all may be shared
   gateway/public-address: a shared cache may store the description
 5.2.2.1: max-age: pages and description for five minutes

@@ -23,8 +23,7 @@ export const startBothServices = (env: Record<string, string> = {}) =>
     const petsService = stack.use(await startPetsService({ ...shared, ...(await anyDatabase()), ...env }));
     const gatewayEnv = { ...shared, REDIS_URL: redis.url, PETS_SERVICE_URL: petsService.url, ...env };
     const gateway = stack.use(await startGateway(gatewayEnv));
-    const connection = await connectRedis(redis.url);
-    stack.defer(() => connection.disconnect());
+    const connection = stack.use(await connectRedis(redis.url));
     await connection.hset(redisKeys.plan('anonymous'), 'minute', 1_000_000);
     /** An API key whose limits no test reaches. */
     const { key } = await keyIssuer(connection).issue({

@@ -13,8 +13,7 @@ export const startGatewayKit = (settings: Record<string, string> = {}) =>
   together(async (stack) => {
     const server = stack.use(await startAnyRedis());
     const upstream = stack.use(await startUpstream());
-    const redis = await connectRedis(server.url);
-    stack.defer(() => redis.disconnect());
+    const redis = stack.use(await connectRedis(server.url));
     /** The addresses that another gateway beside it needs. */
     const env = { REDIS_URL: server.url, PETS_SERVICE_URL: upstream.url };
     const gateway = stack.use(await startGateway({ ...env, ...settings }));

@@ -26,25 +26,24 @@ export interface IssuedKey extends KeyPlace {
   id: string;
 }
 
-/** Connects the Redis client of the gateway, which has its scripts. */
-export async function connectRedis(url: string): Promise<RedisClient> {
+/** Connects the Redis client of the gateway, which has its scripts. Disposal disconnects it. */
+export async function connectRedis(url: string): Promise<RedisClient & Disposable> {
   const redis = createRedis(url, pino({ level: 'silent' }));
   await new Promise((resolve) => redis.once('ready', resolve));
-  return redis;
+  return Object.assign(redis, { [Symbol.dispose]: () => redis.disconnect() });
 }
 
-/** Starts a Redis of its own, which may be the embedded one, with a client that is closed with it. */
-export async function startRedisKit() {
+/** Connects to a Redis of its own, which may be the embedded one, and ends with the client. */
+export async function startRedisClient() {
   const server = await startAnyRedis();
   const redis = await connectRedis(server.url);
-  return {
-    redis,
+  return Object.assign(redis, {
     url: server.url,
     async [Symbol.asyncDispose]() {
       redis.disconnect();
       await server[Symbol.asyncDispose]();
     },
-  };
+  });
 }
 
 /** Where the record of an API key is. */

@@ -23,7 +23,6 @@ export const startServicesKit = (
     /** The settings that another gateway beside it needs. */
     const env = { REDIS_URL: server.url, DATA_DIR: directory, SERVICES_FILE: servicesFile };
     const gateway = stack.use(await startGateway({ ...env, ...settings }));
-    const redis = await connectRedis(server.url);
-    stack.defer(() => redis.disconnect());
+    const redis = stack.use(await connectRedis(server.url));
     return { server, redis, directory, servicesFile, env, gateway, ...keyIssuer(redis) };
   });

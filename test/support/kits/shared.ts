@@ -14,7 +14,8 @@ export const shared = <T extends object>(start: () => Promise<T>, stop?: Stop<T>
 export const fresh = <T extends object>(start: () => Promise<T>, stop?: Stop<T>): T =>
   startBetween(beforeEach, afterEach, { start, stop });
 
-const dispose = (started: Partial<AsyncDisposable>) => started[Symbol.asyncDispose]?.();
+const dispose = (started: Partial<AsyncDisposable & Disposable>) =>
+  started[Symbol.asyncDispose]?.() ?? started[Symbol.dispose]?.();
 
 function startBetween<T extends object>(
   before: Hook,

@@ -119,6 +119,19 @@ test('a banned request shows the minute limit, nothing remaining and the end of 
   });
 });
 
+test('a banned request without a minute limit shows its first window', () => {
+  const limits = { hour: 5, month: 100 };
+  expect(
+    rateLimitHeaders({ outcome: 'banned', limits, remainingMs: 60_000, nowMs, isNew: true }),
+  ).toMatchObject({
+    'X-RateLimit-Limit': '5',
+    'X-RateLimit-Remaining': '0',
+    'RateLimit-Policy': expect.stringMatching(
+      /^"hour";q=5;w=3600, "month";q=100;w=\d+, "ban";q=0;w=60$/,
+    ) as string,
+  });
+});
+
 test('a request without a valid key shows only the limit of its address', () => {
   expect(addressLimitHeaders({ limit: 60, remaining: 12, resetMs: 30_400 }, nowMs + 700)).toEqual({
     'X-RateLimit-Limit': '60',
