@@ -32,11 +32,11 @@ const start: Start<GatewayConfig> = async ({ config, log, writer, cleanup, shutd
   // Before anything is started or written.
   await choosePort(publicEndpoint(config));
   await choosePort(adminEndpoint(config));
-  const privateKey = loadPrivateKey(config.privateKeyFile, config.dataDirectory);
+  const privateKey = loadPrivateKey(config.internalTokenPrivateKeyFile, config.dataDir);
 
   let { redisUrl } = config;
   if (redisUrl === undefined) {
-    const embedded = await startEmbeddedRedis(config.dataDirectory, log);
+    const embedded = await startEmbeddedRedis(config.dataDir, log);
     cleanup.defer(() => embedded.close());
     // In production, with a forgotten address of the shared Redis, all keys would seem to be lost.
     const isForgotten = process.env['NODE_ENV'] === 'production';
@@ -96,7 +96,7 @@ const start: Start<GatewayConfig> = async ({ config, log, writer, cleanup, shutd
   listening.port = port;
   const events = startEvents({
     redisUrl,
-    webhookNetworks: config.webhookNetworks,
+    webhookAllowedNetworks: config.webhookAllowedNetworks,
     metrics,
     log,
     now: () => Date.now(),
@@ -111,8 +111,7 @@ const start: Start<GatewayConfig> = async ({ config, log, writer, cleanup, shutd
   log.info({ port, adminPort }, `gateway listens on port ${port}, admin on ${config.adminHost}:${adminPort}`);
 
   if (!config.demo) return { port, adminPort };
-  const { dataDirectory } = config;
-  const { demoKey, consoleCode } = await provideDemoAccess({ dataDirectory, redisUrl, log });
+  const { demoKey, consoleCode } = await provideDemoAccess({ dataDirectory: config.dataDir, redisUrl, log });
   return {
     port,
     adminPort,

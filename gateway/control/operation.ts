@@ -11,7 +11,7 @@ export interface OperationContext {
   /** Where customers see the gateway. */
   publicOrigin(): string;
   /** Networks that webhooks may lead to although they are not public. */
-  webhookNetworks: readonly string[];
+  webhookAllowedNetworks: readonly string[];
   /** Hash of the API token of a program that calls. */
   apiTokenHash?: string | undefined;
   /** Id of the console session of a person who calls. */

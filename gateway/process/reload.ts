@@ -50,7 +50,7 @@ function readFiles(before: GatewayConfig, env: NodeJS.ProcessEnv): WorkerFiles {
   ];
   if (fixed.length > 0)
     throw new ConfigError(fixed.map((name) => `${name} has changed: restart the gateway`));
-  const privateKey = findPrivateKey(settings.privateKeyFile, settings.dataDirectory);
+  const privateKey = findPrivateKey(settings.internalTokenPrivateKeyFile, settings.dataDir);
   return { ...divideConnections(settings), api: settings.api, privateKey };
 }
 

@@ -21,7 +21,7 @@ import {
 
 interface EventsDependencies {
   redisUrl: string;
-  webhookNetworks: readonly string[];
+  webhookAllowedNetworks: readonly string[];
   metrics: Metrics;
   log: Logger;
   now: () => number;
@@ -36,10 +36,10 @@ const disabledMs = 10_000;
 const closeMs = 2000;
 
 /** Delivers events together with all other gateways, by connections to Redis of its own: requests do not wait behind it. */
-export function startEvents({ redisUrl, webhookNetworks, metrics, log, now }: EventsDependencies) {
+export function startEvents({ redisUrl, webhookAllowedNetworks, metrics, log, now }: EventsDependencies) {
   const redis = createRedis(redisUrl, log, { isBlocking: true });
   for (const outcome of deliveryOutcomes) metrics.deliveries.inc({ outcome }, 0);
-  const sender = createWebhookSender({ allowedNetworks: webhookNetworks, now });
+  const sender = createWebhookSender({ allowedNetworks: webhookAllowedNetworks, now });
   const isLogDue = createLogThrottle();
   const worker = new Worker<EventJob>(
     eventQueue.name,

@@ -111,7 +111,7 @@ export const webhookOperations = [
     status: 201,
     run(session, { input, context }) {
       context.assertScopes(scopesOfEvents(input.types ?? null));
-      return addWebhook(session, input, context.webhookNetworks);
+      return addWebhook(session, input, context.webhookAllowedNetworks);
     },
   }),
   change({
@@ -161,7 +161,7 @@ export const webhookOperations = [
     async run(session, { target, input, context }) {
       const before = await findWebhook(session, target);
       context.assertScopes(scopesOfEvents(input.types === undefined ? before.types : input.types));
-      return changeWebhook(session, target, input, context.webhookNetworks);
+      return changeWebhook(session, target, input, context.webhookAllowedNetworks);
     },
   }),
   change({

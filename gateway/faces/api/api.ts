@@ -20,7 +20,7 @@ import { sessionRoutes } from './sessions.ts';
 const parseBody = express.json({ limit: '64kb' });
 
 export interface OperatorsApiDependencies
-  extends Pick<OperationContext, 'publicOrigin' | 'webhookNetworks'>, Omit<LiveDependencies, 'read'> {
+  extends Pick<OperationContext, 'publicOrigin' | 'webhookAllowedNetworks'>, Omit<LiveDependencies, 'read'> {
   redis: Pick<ConsoleRedis, 'read' | 'change'>;
   access: ConsoleAccess;
   /** Logs an error that is a bug, whose detail is never sent. */
@@ -70,7 +70,7 @@ const requireRole: RequestHandler = (req, _res, next) => {
 const countAgeMs = 10_000;
 
 function createApi(dependencies: OperatorsApiDependencies): LiveApi {
-  const { redis, access, publicOrigin, webhookNetworks } = dependencies;
+  const { redis, access, publicOrigin, webhookAllowedNetworks } = dependencies;
   const { read } = redis;
   const change: LiveApi['change'] = (req, use) =>
     redis.change({ who: callerOf(req).who, reason: changeReason(req) }, use);
@@ -84,7 +84,7 @@ function createApi(dependencies: OperatorsApiDependencies): LiveApi {
       const caller = callerOf(req);
       return {
         publicOrigin,
-        webhookNetworks,
+        webhookAllowedNetworks,
         planCustomers,
         warn() {},
         sessionId: caller.session?.id,

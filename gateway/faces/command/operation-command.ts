@@ -251,8 +251,8 @@ const context: OperationContext = {
   },
   planCustomers: ({ redis }) => countPlanCustomers(redis),
   warn: (text) => printError(`warning: ${text}`),
-  get webhookNetworks() {
-    return loadConfig(process.env).webhookNetworks;
+  get webhookAllowedNetworks() {
+    return loadConfig(process.env).webhookAllowedNetworks;
   },
   assertScopes() {},
 };

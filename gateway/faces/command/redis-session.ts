@@ -32,11 +32,11 @@ export function setChangeReason(reason: string | undefined): void {
  * @throws OperationFailure if Redis is unavailable
  */
 export async function withRedis<T>(use: (session: Session, isPrivate: boolean) => Promise<T>): Promise<T> {
-  const { redisUrl, dataDirectory } = loadConfig(process.env);
-  const url = redisUrl ?? readEmbeddedRedisUrl(dataDirectory);
+  const { redisUrl, dataDir } = loadConfig(process.env);
+  const url = redisUrl ?? readEmbeddedRedisUrl(dataDir);
   if (url === undefined) {
     throw new OperationFailure(
-      `no gateway keeps a Redis in the data directory ${dataDirectory}: start one with npm start, or set REDIS_URL or DATA_DIR as for it`,
+      `no gateway keeps a Redis in the data directory ${dataDir}: start one with npm start, or set REDIS_URL or DATA_DIR as for it`,
     );
   }
   const redis = createRedis(url, pino({ level: 'silent' }));

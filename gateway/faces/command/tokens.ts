@@ -31,8 +31,8 @@ export function tokensCommand(): Command {
     .addOption(asOption())
     .addOption(jsonOption())
     .action(async (service: string, { ttl, audience, as, json }: IssueOptions) => {
-      const { privateKeyFile, dataDirectory } = loadConfig(process.env);
-      const privateKey = findPrivateKey(privateKeyFile, dataDirectory);
+      const { internalTokenPrivateKeyFile, dataDir } = loadConfig(process.env);
+      const privateKey = findPrivateKey(internalTokenPrivateKeyFile, dataDir);
       const expiresAt = new Date(Date.now() + ttl).toISOString();
       const ttlSeconds = ttl / 1000;
       // Tokens are not stored and can't be revoked, so the audit log has to name who issued which.

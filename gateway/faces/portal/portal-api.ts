@@ -96,7 +96,7 @@ function createApi(dependencies: PortalApiDependencies): SessionApi {
     contextOf: (req) => ({
       customer: callerOf(req).customer,
       publicOrigin: () => publicOrigin(req),
-      webhookNetworks: [],
+      webhookAllowedNetworks: [],
       planCustomers: (session) => countPlanCustomers(session.redis),
       warn() {},
       assertScopes() {},

@@ -122,72 +122,62 @@ export const settings = z.object({
 
 /** @throws ConfigError with every invalid setting */
 export function loadConfig(env: NodeJS.ProcessEnv) {
-  const values = parseEnvironment(settings, env, environmentDefaults(env));
-  const { SERVICES_FILE: servicesFile } = values;
-  if (servicesFile !== undefined && values.PETS_SERVICE_URL !== undefined) {
+  const values = inCamelCase(parseEnvironment(settings, env, environmentDefaults(env)));
+  const { servicesFile, petsServiceUrl, petsServicePort, requestTimeoutMs } = values;
+  if (servicesFile !== undefined && petsServiceUrl !== undefined) {
     throw new ConfigError([
       'SERVICES_FILE and PETS_SERVICE_URL are both set: name the instances of the pets service in the file',
     ]);
   }
-  if (servicesFile === undefined && values.PETS_SERVICE_URL === undefined && values.PETS_SERVICE_PORT === 0) {
+  if (servicesFile === undefined && petsServiceUrl === undefined && petsServicePort === 0) {
     throw new ConfigError([
       'PETS_SERVICE_PORT="0" lets the system choose, so the gateway cannot find the pets service: set PETS_SERVICE_URL too',
     ]);
   }
-  const limits = {
-    /** Bytes of a request's target and headers together: Node's own default. A longer token or cookie is a mistake. */
-    maxHeaderBytes: 16_384,
-    /** Time for a request as a whole to arrive. */
-    requestTimeoutMs: values.REQUEST_TIMEOUT_MS,
-    /** Time for a response to be read, which may be larger than a request. */
-    responseTimeoutMs: 2 * values.REQUEST_TIMEOUT_MS,
-    /** Time that a connection may stay open between two requests. */
-    keepAliveTimeoutMs: values.KEEP_ALIVE_TIMEOUT_MS,
-    // Clients that never close a connection move to new instances after that many.
-    maxRequestsPerConnection: 10_000,
-    maxConnections: values.MAX_CONNECTIONS,
-    maxConnectionsPerAddress: values.MAX_CONNECTIONS_PER_ADDRESS,
-  };
   return Object.freeze({
-    /** Undefined: all interfaces. */
-    host: values.GATEWAY_HOST,
-    port: values.GATEWAY_PORT,
-    adminHost: values.GATEWAY_ADMIN_HOST,
-    adminPort: values.GATEWAY_ADMIN_PORT,
-    /** Where clients see the gateway, without a slash at the end; undefined: each request's own scheme and Host. */
-    publicUrl: values.PUBLIC_URL,
-    supportUrl: values.SUPPORT_URL,
-    /** Origins of other sites whose pages may use the API. */
-    corsOrigins: values.CORS_ORIGINS,
-    /** Host names of the admin port other than localhost, in lower case. */
-    adminHosts: values.ADMIN_HOSTS,
-    adminUrl: values.ADMIN_URL,
-    workers: values.GATEWAY_WORKERS,
-    /** Undefined: the pets service alone. */
-    servicesFile: servicesFile === undefined ? undefined : resolve(servicesFile),
-    petsServiceUrls: values.PETS_SERVICE_URL ?? [`http://127.0.0.1:${values.PETS_SERVICE_PORT}`],
-    /** Undefined: a private Redis is started. */
-    redisUrl: values.REDIS_URL,
-    dataDirectory: resolve(values.DATA_DIR),
-    logLevel: values.LOG_LEVEL,
-    /** Addresses and networks, in proxy-addr's notation. */
-    trustProxy: values.TRUST_PROXY,
-    privateKeyFile: values.INTERNAL_TOKEN_PRIVATE_KEY_FILE,
-    upstreamTimeoutMs: values.UPSTREAM_TIMEOUT_MS,
-    upstreamConnections: values.UPSTREAM_CONNECTIONS,
-    /** Of a service whose entry names no other. */
-    maxBodyBytes: values.MAX_BODY_BYTES,
-    limits,
-    shutdownDelayMs: values.SHUTDOWN_DELAY_MS,
-    shutdownTimeoutMs: values.SHUTDOWN_TIMEOUT_MS,
-    webhookNetworks: values.WEBHOOK_ALLOWED_NETWORKS,
-    demo: values.DEMO,
+    ...values,
+    dataDir: resolve(values.dataDir),
+    servicesFile: servicesFile && resolve(servicesFile),
+    petsServiceUrls: petsServiceUrl ?? [`http://127.0.0.1:${petsServicePort}`],
+    limits: {
+      /** Bytes of a request's target and headers together: Node's own default. A longer token or cookie is a mistake. */
+      maxHeaderBytes: 16_384,
+      /** Time for a request as a whole to arrive. */
+      requestTimeoutMs,
+      /** Time for a response to be read, which may be larger than a request. */
+      responseTimeoutMs: 2 * requestTimeoutMs,
+      /** Time that a connection may stay open between two requests. */
+      keepAliveTimeoutMs: values.keepAliveTimeoutMs,
+      // Clients that never close a connection move to new instances after that many.
+      maxRequestsPerConnection: 10_000,
+      maxConnections: values.maxConnections,
+      maxConnectionsPerAddress: values.maxConnectionsPerAddress,
+    },
     /** Share of new traces that are recorded; undefined: no traces are exported. */
     tracing:
-      values.OTEL_EXPORTER_OTLP_ENDPOINT === undefined
-        ? undefined
-        : { ratio: values.OTEL_TRACES_SAMPLER_ARG },
+      values.otelExporterOtlpEndpoint === undefined ? undefined : { ratio: values.otelTracesSamplerArg },
   });
+}
+
+/** A setting as a field: SUPPORT_URL is supportUrl, and GATEWAY_PORT, in the gateway, is port. */
+type CamelCase<Name extends string> = Name extends `GATEWAY_${infer Rest}`
+  ? CamelCase<Rest>
+  : Name extends `${infer Word}_${infer Rest}`
+    ? `${Lowercase<Word>}${Capitalize<CamelCase<Rest>>}`
+    : Lowercase<Name>;
+
+const camelCase = (name: string) =>
+  name
+    .replace('GATEWAY_', '')
+    .toLowerCase()
+    .replaceAll(/_(.)/g, (_match, first: string) => first.toUpperCase());
+
+function inCamelCase<Values extends object>(
+  values: Values,
+): { [Name in keyof Values as CamelCase<Name & string>]-?: Values[Name] };
+function inCamelCase(values: object): object {
+  const names = Object.keys(settings.shape);
+  return Object.fromEntries(names.map((name) => [camelCase(name), Reflect.get(values, name)]));
 }
 
 /** Settings whose default depends on the environment. */
