@@ -1,9 +1,14 @@
 import { z } from 'zod';
 
+/** A whole number in a range. @param unit such as " of seconds" */
+export function wholeNumber(min: number, max: number, unit = '') {
+  const error = `has to be a whole number${unit} from ${min} to ${max}`;
+  return z.int(error).min(min, error).max(max, error);
+}
+
 /** A whole number in a query. */
 export function countInput(max: number, usual: number) {
-  const error = `has to be a whole number from 1 to ${max}`;
-  const number = z.int(error).min(1, error).max(max, error).meta({ default: usual });
+  const number = wholeNumber(1, max).meta({ default: usual });
   return z
     .preprocess((text) => (/^[1-9]\d{0,2}$/.test(String(text)) ? Number(text) : text), number)
     .default(usual);

@@ -171,9 +171,9 @@ export interface Outcome {
 
 interface Common extends Described {
   example?: object;
-  input: z.ZodType | undefined;
+  input?: z.ZodType;
   result: z.ZodType;
-  command: CommandForm | undefined;
+  command?: CommandForm;
   /** Checks the input. @throws ZodError */
   prepare(call: RawCall): (session: Session) => Promise<Outcome>;
 }
@@ -182,12 +182,12 @@ export interface ReadOperation extends Common {
   kind: 'read';
 }
 
-export interface ChangeOperation extends Common, Pick<Change<never, never, never, never>, 'audits' | 'asks'> {
+export interface ChangeOperation
+  extends
+    Common,
+    Pick<Change<never, never, object, unknown>, 'audits' | 'asks' | 'resultId' | 'seen' | 'shows'> {
   kind: 'change';
-  resultId: string | undefined;
-  seen: z.ZodType | undefined;
-  shows: ((session: Session, target: string) => Promise<object>) | undefined;
-  preview: ((call: RawCall) => (session: Session) => Promise<Outcome>) | undefined;
+  preview: Common['prepare'] | undefined;
 }
 
 /** Prints all items of a list. */
@@ -247,8 +247,7 @@ function preparing<Input, Result extends object, Seen>({
 export function read<Input, Result extends object>(
   definition: Read<Input, NoInfer<Result>> & { result: z.ZodType<Result> },
 ): ReadOperation {
-  const { input, command } = definition;
-  return { ...definition, input, command, kind: 'read', prepare: preparing(definition) };
+  return { ...definition, kind: 'read', prepare: preparing(definition) };
 }
 
 /** An operation that changes something, and returns what its route shows. */
@@ -269,14 +268,9 @@ export function changeAndShow<Input, Result extends object, Shown extends object
 function changeOperation<Input, Result extends object, Shown extends object, Seen>(
   definition: Change<Input, Result, Shown, Seen>,
 ): ChangeOperation {
-  const { input, command, resultId, seen, shows, preview } = definition;
+  const { preview } = definition;
   return {
     ...definition,
-    input,
-    command,
-    resultId,
-    seen,
-    shows,
     kind: 'change',
     prepare: preparing(definition),
     preview: preview && preparing({ ...definition, seen: undefined, run: preview }),
@@ -291,8 +285,6 @@ export function list<Input, Item extends object>(definition: Listing<Input, Item
   const { input, command, run, page, streams } = definition;
   return {
     ...definition,
-    input,
-    command,
     kind: 'list',
     stream: streams && {
       type: streams === 'json' ? 'application/json' : 'text/csv',

@@ -22,14 +22,6 @@ const otherVerbs = {
   'usage.seed': 'set the default retention of use:',
 };
 
-/** All actions of the audit log, by name. */
-const auditVerbsOf = (operations: readonly Operation[]): AuditVerbs =>
-  new Map(
-    [...Object.entries(otherVerbs), ...operations.flatMap(actionsOf)].toSorted(([one], [other]) =>
-      one.localeCompare(other),
-    ),
-  );
-
 function actionsOf(operation: Operation): [action: string, verb: string][] {
   const { audits = {}, command } = operation.kind === 'change' ? operation : {};
   if (typeof audits === 'object') return Object.entries(audits);
@@ -49,7 +41,12 @@ const changing: readonly Operation[] = [
   ...sessionOperations,
 ];
 
-export const auditVerbs = auditVerbsOf(changing);
+/** All actions of the audit log, by name. */
+export const auditVerbs: AuditVerbs = new Map(
+  [...Object.entries(otherVerbs), ...changing.flatMap(actionsOf)].toSorted(([one], [other]) =>
+    one.localeCompare(other),
+  ),
+);
 export const auditGroups = groupsOf(auditVerbs);
 
 /** What routes and commands are made from. */

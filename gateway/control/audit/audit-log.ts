@@ -2,9 +2,7 @@ import type { Change } from '../../platform/redis/record-change.ts';
 import type { RedisClient } from '../../platform/redis/redis-client.ts';
 import { isCustomerId, redisKeys } from '../../platform/redis/redis-keys.ts';
 import { parseJson } from '../../platform/redis/redis-values.ts';
-import { findCustomer } from '../customers/stored-customers.ts';
 import { assertNotApiKey } from '../keys/pasted-key.ts';
-import { findStoredKey } from '../keys/stored-keys.ts';
 import type { Session } from '../session.ts';
 
 /** An entry as it is stored, perhaps by hand. */
@@ -54,35 +52,30 @@ interface AuditPageOptions {
   maxScanned?: number;
 }
 
-interface AuditPage {
-  /** Newest first. */
-  entries: AuditEntry[];
-  /** Id of the last entry that was looked at, for `before`; null if there are no older ones within the filter's times. */
-  next: string | null;
-}
-
-/** Reads the newest entries that match. */
+/**
+ * Reads the newest entries that match, newest first.
+ * @returns next: id of the last entry that was looked at, for `before`; null if there are no older ones within the filter's times
+ */
 export async function readAuditPage(
   redis: RedisClient,
   { filter, count, before, maxScanned = Infinity }: AuditPageOptions,
-): Promise<AuditPage> {
+): Promise<{ entries: AuditEntry[]; next: string | null }> {
   const entries: AuditEntry[] = [];
   const { start, end } = auditRange(filter);
   const pageSize = Math.min(maxPage, Math.max(minPage, count));
-  let scanned = 0;
-  for (let from = before === undefined ? end : `(${before}`; ;) {
+  let last = before;
+  for (let scanned = 0; scanned < maxScanned; scanned += pageSize) {
+    const from = last === undefined ? end : `(${last}`;
     const page = await redis.xrevrange(redisKeys.audit, from, start, 'COUNT', pageSize);
-    const isLast = page.length < pageSize;
+    const isEnd = (item: StreamItem) => page.length < pageSize && item === page.at(-1);
     for (const item of page) {
-      if (entries.length < count) entries.push(...parseMatching([item], filter));
-      if (entries.length >= count) return { entries, next: isLast && item === page.at(-1) ? null : item[0] };
+      entries.push(...parseMatching([item], filter));
+      if (entries.length >= count) return { entries, next: isEnd(item) ? null : item[0] };
     }
-    const last = page.at(-1);
-    if (last === undefined || isLast) return { entries, next: null };
-    scanned += page.length;
-    if (scanned >= maxScanned) return { entries, next: last[0] };
-    from = `(${last[0]}`;
+    if (page.length < pageSize) return { entries, next: null };
+    last = page.at(-1)?.[0];
   }
+  return { entries, next: last ?? null };
 }
 
 /** Reads all entries that match in pages, oldest first, in constant memory. */
@@ -158,41 +151,6 @@ export async function auditTargets(target: string, session: Pick<Session, 'redis
   if (!isCustomerId(target)) return [target];
   return [target, ...(await session.redis.smembers(redisKeys.customerKeys(target)))];
 }
-
-/** An entry about a key with what people know the key by. Null for other entries, and if nothing is known any more. */
-export interface NamedEntry extends AuditEntry {
-  /** Name of the key as it is now. */
-  targetName: string | null;
-  targetHint: string | null;
-}
-
-const isKeyId = (target: string) => target.startsWith('key_');
-
-/** Adds names and hints. Each key is read once; of one that is gone, the entry itself has the name. */
-export async function nameTargets(
-  entries: readonly AuditEntry[],
-  { redis }: Pick<Session, 'redis'>,
-): Promise<NamedEntry[]> {
-  const ids = new Set(entries.map(({ target }) => target).filter(isId));
-  const recordOf = async (id: string) =>
-    isCustomerId(id)
-      ? findCustomer(redis, id)
-      : isKeyId(id)
-        ? (await findStoredKey(redis, id))?.record
-        : undefined;
-  const records = new Map(
-    await Promise.all(Array.from(ids, async (id) => [id, await recordOf(id)] as const)),
-  );
-  return entries.map((entry) => {
-    const { target, before, after } = entry;
-    const known = { ...fieldsOf(before), ...fieldsOf(after), ...fieldsOf(records.get(target)) };
-    const text = (value: unknown) => (isId(target) && typeof value === 'string' ? value : null);
-    return Object.assign({}, entry, { targetName: text(known['name']), targetHint: text(known['hint']) });
-  });
-}
-
-/** Whether a target is no name by itself. */
-const isId = (target: string) => /^(?:key|cus|token|console)_/.test(target);
 
 /** A field that a change has changed. Undefined if the record or setting did not have it. */
 export interface ChangedField {

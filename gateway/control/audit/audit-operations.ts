@@ -1,12 +1,16 @@
 import { z } from 'zod';
+import type { RedisClient } from '../../platform/redis/redis-client.ts';
+import { isCustomerId } from '../../platform/redis/redis-keys.ts';
+import { findCustomer } from '../customers/stored-customers.ts';
 import { timeInput } from '../keys/key-input.ts';
+import { findStoredKey } from '../keys/stored-keys.ts';
 import { countInput, nextInput, pageOf } from '../list-schemas.ts';
 import { list } from '../operation.ts';
 import type { Session } from '../session.ts';
 import {
   auditTargets,
   changedFields,
-  nameTargets,
+  fieldsOf,
   readAudit,
   readAuditPage,
   readAuditPages,
@@ -27,16 +31,14 @@ export const groupsOf = (verbs: AuditVerbs) => [
   ...new Set([...verbs.keys()].map((action) => action.replace(/\..+/, ''))),
 ];
 
-/** An unknown action is refused, since an empty list would be taken for the answer that nobody did it. */
-const actionInput = (verbs: AuditVerbs) =>
-  text.refine((beginning) => verbs.keys().some((action) => action.startsWith(beginning)), {
-    error: `is the beginning of no action; they begin with ${groupsOf(verbs).join(', ')}`,
-  });
-
 const queryInput = (verbs: AuditVerbs) =>
   z
     .strictObject({
-      action: actionInput(verbs)
+      // An unknown one is refused, since an empty list would be taken for the answer that nobody did it.
+      action: text
+        .refine((beginning) => verbs.keys().some((action) => action.startsWith(beginning)), {
+          error: `is the beginning of no action; they begin with ${groupsOf(verbs).join(', ')}`,
+        })
         .optional()
         .describe('Action or its beginning, such as `keys` or `plans.set`'),
       who: text.optional().describe('Name of the person'),
@@ -168,24 +170,43 @@ async function filterOf(session: Session, { target, ...rest }: Conditions): Prom
   return { ...rest, targets: target === undefined ? undefined : await auditTargets(target, session) };
 }
 
-/** Entries, and what each has changed field by field. */
+/**
+ * Entries with what each has changed, field by field, and with the name and hint of its target. Each record is read once; of one
+ * that is gone, the entry itself has the name.
+ */
 async function viewEntries(
-  session: Session,
+  { redis }: Session,
   entries: readonly AuditEntry[],
   verbs: AuditVerbs,
 ): Promise<Entry[]> {
-  const named = await nameTargets(entries, session);
-  return named.map((entry) =>
-    Object.assign(entry, {
-      // An action of another version stays as it is.
-      verb: verbs.get(entry.action) ?? entry.action,
-      changes: changedFields(entry.before, entry.after).map(({ field, before = null, after = null }) => ({
-        field,
-        before,
-        after,
-      })),
-    }),
+  const ids = new Set(entries.map(({ target }) => target));
+  const records = new Map(
+    await Promise.all(Array.from(ids, async (id) => [id, await recordOf(redis, id)] as const)),
   );
+  return entries.map((entry) => {
+    const { action, target, before, after } = entry;
+    const known = { ...fieldsOf(before), ...fieldsOf(after), ...fieldsOf(records.get(target)) };
+    const text = (value: unknown) => (namedById.test(target) && typeof value === 'string' ? value : null);
+    return Object.assign({}, entry, {
+      // An action of another version stays as it is.
+      verb: verbs.get(action) ?? action,
+      targetName: text(known['name']),
+      targetHint: text(known['hint']),
+      changes: changedFields(before, after).map(({ field, before: old = null, after: present = null }) => ({
+        field,
+        before: old,
+        after: present,
+      })),
+    });
+  });
+}
+
+/** Targets that are no name by themselves. */
+const namedById = /^(?:key|cus|token|console)_/;
+
+async function recordOf(redis: RedisClient, id: string): Promise<object | undefined> {
+  if (isCustomerId(id)) return findCustomer(redis, id);
+  return id.startsWith('key_') ? (await findStoredKey(redis, id))?.record : undefined;
 }
 
 const shown = (value: unknown) => (value === null ? '-' : JSON.stringify(value));

@@ -5,17 +5,7 @@ import { keyShown } from '../keys/key-operations.ts';
 import { countInput, nextInput, pageOf } from '../list-schemas.ts';
 import { changeAndShow, list } from '../operation.ts';
 import { allFound, readFoundPage, scorePattern } from '../scored-pages.ts';
-import { addBan, liftBan, searchBans, type ActiveBan } from './bans.ts';
-
-export const banSchema = z
-  .object({
-    id: z.string().describe('Of the API key'),
-    name: z.string(),
-    plan: z.string(),
-    reason: z.string(),
-    endsAt: z.iso.datetime(),
-  })
-  .meta({ id: 'Ban' });
+import { addBan, banSchema, liftBan, searchBans, type ActiveBan } from './bans.ts';
 
 const afterPattern = new RegExp(String.raw`^${scorePattern}:[\w-]{1,100}$`);
 

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { redisKeys, type KeyPlace } from '../../platform/redis/redis-keys.ts';
 import { consecutiveBan, indexBan } from '../../quota/bans.ts';
 import { ignoreInvalid, InvalidOperation } from '../invalid-operation.ts';
@@ -5,16 +6,18 @@ import { placesOf, showStoredKey } from '../keys/stored-keys.ts';
 import type { Search } from '../scored-pages.ts';
 import type { ReadingSession, Session } from '../session.ts';
 
-export interface ActiveBan {
-  /** Id of the API key. */
-  id: string;
-  name: string;
-  plan: string;
-  /** What led to the ban: refused requests, or the reason that an operator gave. */
-  reason: string;
-  /** ISO 8601 in UTC. */
-  endsAt: string;
-}
+export const banSchema = z
+  .object({
+    id: z.string().describe('Of the API key'),
+    name: z.string(),
+    plan: z.string(),
+    /** What led to the ban: refused requests, or the reason that an operator gave. */
+    reason: z.string(),
+    endsAt: z.iso.datetime(),
+  })
+  .meta({ id: 'Ban' });
+
+export type ActiveBan = z.infer<typeof banSchema>;
 
 /** The ban of a key; undefined if it is not banned. */
 export async function findBan(
@@ -111,9 +114,7 @@ export async function addBan(
   const after: ActiveBan = { ...key, reason: describeBan(reason), endsAt };
   const entry = { action: 'bans.add', target: id, before, after };
   await writeBan(session, { id, place }, { value: reason, ms: durationMs }, [entry]);
-  const found = await findBan(session, place);
-  if (found === undefined) throw new Error(`the ban of ${id} was removed at once`);
-  return { ...key, ...found };
+  return after;
 }
 
 /**
@@ -138,8 +139,7 @@ async function describe(session: Session, id: string) {
   const found = await findBan(session, place);
   const { name, plan } = record;
   const key = { id, name, plan };
-  const ban: ActiveBan | undefined = found === undefined ? undefined : { ...key, ...found };
-  return { place, key, ban };
+  return { place, key, ban: found && { ...key, ...found } };
 }
 
 /** Gateways write the number of bans in a row, operators write a reason. */

@@ -8,6 +8,7 @@ import {
   type RecordFields,
 } from '../../limits/record-fields.ts';
 import { forAll } from '../../limits/windows.ts';
+import { wholeNumber } from '../list-schemas.ts';
 import { containsApiKey } from './pasted-key.ts';
 
 const maxTextLength = 100;
@@ -36,15 +37,6 @@ export const nameInput = z
   })
   .meta({ minLength: 1, maxLength: maxTextLength });
 
-/** Reason of an operator, which clients read. Not a number, which is what gateways write for their own bans. */
-export const reasonInput = nameInput
-  .refine((text) => !/^\d+$/.test(text), 'must not be a number')
-  .describe('The client reads it. Not a number.');
-
-const range = `has to be a whole number from 1 to ${maxLimit}`;
-
-export const limitInput = z.int(range).min(1, range).max(maxLimit, range);
-
 /** Time with an offset, or a date, which means its beginning in UTC. */
 export const timeInput = z
   .union(
@@ -71,7 +63,7 @@ const planInput = z
   .max(maxTextLength, 'is too long to be the name of a plan')
   .refine((text) => !containsApiKey(text), 'must not contain an API key');
 
-const ownLimit = limitInput
+const ownLimit = wholeNumber(1, maxLimit)
   .nullable()
   .meta({ id: 'OwnLimit', description: 'Null for the limit of the plan' });
 const ownLimits = forAll(() => ownLimit.optional());
@@ -92,9 +84,6 @@ export const newCustomerInput = z.strictObject({
 });
 
 const keyInputs = fieldInputs(keyFields);
-
-/** What people give a key of its own, beside its name. Null removes a field. */
-export type KeyFields = z.output<z.ZodObject<typeof keyInputs>>;
 
 /** A further key of a customer. */
 export const furtherKeyInput = z.strictObject({
@@ -146,19 +135,14 @@ export const customerChangeInput = z.strictObject({
   ...fieldInputs(customerFields),
 });
 
-const maxSeconds = 365 * 86_400;
-const secondsRange = (min: number) =>
-  `has to be a whole number of seconds from ${min} to ${maxSeconds}, a year`;
+const seconds = (min: number) => wholeNumber(min, 365 * 86_400, ' of seconds');
 
-export const graceInput = z.strictObject({
-  graceSeconds: z
-    .int(secondsRange(0))
-    .min(0, secondsRange(0))
-    .max(maxSeconds, secondsRange(0))
-    .describe('0 ends the old key now'),
-});
+export const graceInput = z.strictObject({ graceSeconds: seconds(0).describe('0 ends the old key now') });
 
 export const banInput = z.strictObject({
-  seconds: z.int(secondsRange(1)).min(1, secondsRange(1)).max(maxSeconds, secondsRange(1)),
-  reason: reasonInput,
+  seconds: seconds(1),
+  /** Not a number, which is what gateways write for their own bans. */
+  reason: nameInput
+    .refine((text) => !/^\d+$/.test(text), 'must not be a number')
+    .describe('The client reads it. Not a number.'),
 });

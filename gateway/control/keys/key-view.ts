@@ -72,12 +72,7 @@ export const keyDetailSchema = keyRowSchema
     windows: windowViewsSchema.describe('What its customer uses of its limits'),
     strikes: z.int().describe('Refused requests that count towards a ban now'),
     strikesToBan: z.int().nullable().describe('Null if the ban policy is invalid'),
-    ban: z
-      .object({
-        reason: z.string(),
-        endsAt: z.iso.datetime(),
-      })
-      .nullable(),
+    ban: z.object({ reason: z.string(), endsAt: z.iso.datetime() }).nullable(),
     now: z.iso.datetime().describe('When this was read'),
   })
   .meta({ id: 'Key', description: 'One API key' });

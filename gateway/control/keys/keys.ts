@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
+import type { z } from 'zod';
 import { apiKeyHint, generateApiKey, hashApiKey } from '../../keys/api-key-format.ts';
 import { formatCustomerRecord, type ApiKeyRecord, type CustomerRecord } from '../../keys/records.ts';
-import { limitsIn, type Limits } from '../../limits/limits.ts';
+import { limitsIn } from '../../limits/limits.ts';
 import { redisKeys, type CustomerId } from '../../platform/redis/redis-keys.ts';
 import { assertAccess, assertLimits, assertPermitted, listPlan } from '../customers/permitted-limits.ts';
 import { addCustomerToIndex, newCustomer, showCustomer } from '../customers/stored-customers.ts';
@@ -10,14 +11,11 @@ import { assertRev, retryOvertaken } from '../overtaken-change.ts';
 import { writeRecord } from '../record-change-call.ts';
 import { withChange } from '../records.ts';
 import type { Session } from '../session.ts';
-import type { KeyFields, WithoutNulls } from './key-input.ts';
+import type { furtherKeyInput, keyChangeInput, newKeyInput, WithoutNulls } from './key-input.ts';
 import { addToIndex, forgetEndedKeys, placeOfHash, showStoredKey, updateStoredKey } from './stored-keys.ts';
 
 /** A key of a customer that exists. */
-export interface FurtherApiKey extends WithoutNulls<KeyFields> {
-  /** The customer's by default. */
-  name?: string | undefined;
-}
+export type FurtherApiKey = WithoutNulls<z.output<typeof furtherKeyInput>>;
 
 type FurtherKey = FurtherApiKey & Pick<ApiKeyRecord, 'replaces'>;
 
@@ -25,14 +23,10 @@ type FurtherKey = FurtherApiKey & Pick<ApiKeyRecord, 'replaces'>;
 export type ConfineKey = (wanted: FurtherKey) => Promise<FurtherKey>;
 
 /** A key of a customer that is made with it, of the same name. */
-export interface NewApiKey extends FurtherApiKey, Limits {
-  name: string;
-  plan: string;
-}
+export type NewApiKey = WithoutNulls<z.output<typeof newKeyInput>>;
 
 /** Undefined leaves a field unchanged; null removes it. */
-export interface ApiKeyChange extends KeyFields {
-  name?: string | undefined;
+export interface ApiKeyChange extends z.output<typeof keyChangeInput> {
   /** Rev of the record that the change is based on; any if undefined. */
   rev?: number | undefined;
 }

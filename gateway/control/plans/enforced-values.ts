@@ -5,36 +5,28 @@ import type { ReadingSession } from '../session.ts';
 /** A process that was seen longer ago may have ended. */
 const aliveMs = 10_000;
 
-/** What running gateways enforce, which may differ from what is stored in Redis. */
-export interface EnforcedValues {
-  /** Gateways that run, each with one process or several workers. */
-  gateways: number;
-  /**
-   * What gateways enforce, with their number, once for each different value; the one that most processes enforce first.
-   * @param valueOf makes it of the fields by Redis key; undefined leaves the process out
-   */
-  counted<Value>(
-    valueOf: (fieldsOf: (key: string) => Fields) => Value | undefined,
-  ): { value: Value; gateways: number }[];
-}
+export type EnforcedValues = Awaited<ReturnType<typeof readEnforcedValues>>;
 
-export async function readEnforcedValues({ redis }: Pick<ReadingSession, 'redis'>): Promise<EnforcedValues> {
+/** Reads what running gateways enforce, which may differ from what is stored in Redis. */
+export async function readEnforcedValues({ redis }: Pick<ReadingSession, 'redis'>) {
   const processes = await readEnforcedSettings(redis, aliveMs);
-
-  const counted: EnforcedValues['counted'] = (valueOf) => {
-    const enforcing = processes.flatMap(({ gateway, known, defaults }) => {
-      const value = valueOf((key) => sorted({ ...defaults[key], ...known[key] }));
-      return value === undefined ? [] : [{ gateway, value }];
-    });
-    const byValue = Map.groupBy(enforcing, ({ value }) => JSON.stringify(value));
-    return Array.from(byValue.values())
-      .toSorted((one, other) => other.length - one.length)
-      .flatMap(([first, ...others]) =>
-        first === undefined ? [] : [{ value: first.value, gateways: gatewaysOf([first, ...others]) }],
-      );
+  return {
+    /** Gateways that run, each with one process or several workers. */
+    gateways: gatewaysOf(processes),
+    /**
+     * What gateways enforce, with their number, once for each different value; the one that most processes enforce first.
+     * @param valueOf makes it of the fields by Redis key; undefined leaves the process out
+     */
+    counted<Value>(valueOf: (fieldsOf: (key: string) => Fields) => Value | undefined) {
+      const enforcing = processes.flatMap(({ gateway, known, defaults }) => {
+        const value = valueOf((key) => sorted({ ...defaults[key], ...known[key] }));
+        return value === undefined ? [] : [{ gateway, value }];
+      });
+      return Array.from(Map.groupBy(enforcing, ({ value }) => JSON.stringify(value)).values())
+        .toSorted((one, other) => other.length - one.length)
+        .flatMap((same) => same.slice(0, 1).map(({ value }) => ({ value, gateways: gatewaysOf(same) })));
+    },
   };
-
-  return { gateways: gatewaysOf(processes), counted };
 }
 
 const gatewaysOf = (found: readonly { gateway: string }[]) =>

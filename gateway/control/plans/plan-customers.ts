@@ -25,12 +25,10 @@ export type CustomerAbove = z.infer<typeof customerAboveSchema>;
 export const aboveInWords = ({ id, name, window, used, limit }: CustomerAbove): string =>
   `${id} ${name}, ${used} of ${limit} ${windowOf(window).each}`;
 
-const pageSize = 500;
-
 /** Number of customers on each plan that has any. Reads the plan of each: 100,000 take a second or two. */
 export async function countPlanCustomers(redis: RedisClient): Promise<ReadonlyMap<string, number>> {
   const counts = new Map<string, number>();
-  for await (const page of customerPages(redis, pageSize)) {
+  for await (const page of customerPages(redis, 500)) {
     for (const plan of await Promise.all(page.map((id) => readPlan(redis, id)))) {
       if (plan !== null) counts.set(plan, (counts.get(plan) ?? 0) + 1);
     }

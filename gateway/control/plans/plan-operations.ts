@@ -10,13 +10,13 @@ import type { Session } from '../session.ts';
 import { aboveInWords, customerAboveSchema, findBusiestAbove, type CustomerAbove } from './plan-customers.ts';
 import {
   assertPlan,
+  changedPlanSchema,
   lackingLimit,
   planSchema,
   previewPlan,
   readPlans,
   removePlan,
   setPlan,
-  storedLimitsSchema,
   type ChangedPlan,
   type Plan,
 } from './plans.ts';
@@ -29,14 +29,6 @@ const aboveSchema = z
   .array(customerAboveSchema)
   .describe('Which of the ten busiest customers of the plan in the last minute have used up such limits now');
 export const planPreviewSchema = z.object({ above: aboveSchema });
-
-const changedPlanSchema = z
-  .object({
-    name: z.string(),
-    ...storedLimitsSchema.shape,
-    before: storedLimitsSchema.nullable().describe('Null if it had no limit'),
-  })
-  .meta({ id: 'ChangedPlan' });
 
 /** All plans with the numbers of their customers. */
 const viewPlans = async (session: Session, { planCustomers }: OperationContext) =>

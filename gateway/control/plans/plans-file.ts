@@ -1,5 +1,8 @@
+import { describeIssues } from '#runtime/error-message.ts';
 import { z } from 'zod';
+import { forPlanFields } from '../../limits/limits.ts';
 import { parseYamlFile, YamlFileError } from '../../platform/config/yaml-file.ts';
+import { textFields } from '../../platform/redis/enforced-settings.ts';
 import { mapping, type Setting } from '../../platform/redis/settings.ts';
 import { wholeSettings, type WholeSettingName } from '../../quota/default-settings.ts';
 import {
@@ -9,10 +12,14 @@ import {
   lackingIssues,
   planNameIssue,
   planNamePattern,
+  planSetting,
   planValues,
 } from '../../quota/plan-settings.ts';
 import { banPolicySetting, usageSetting } from '../../quota/policies.ts';
-import { InvalidOperation } from '../invalid-operation.ts';
+import { InvalidOperation, OperationFailure } from '../invalid-operation.ts';
+import type { ReadingSession } from '../session.ts';
+import { readLimitedPlans } from './plan-names.ts';
+import { diffSettings, readStored, type SettingChange, type WantedSetting } from './settings.ts';
 
 const planName = z
   .string()
@@ -20,7 +27,7 @@ const planName = z
   .refine((name) => name !== enterprisePlan, 'has no limits of its own: each enterprise key has them')
   .refine((name) => name !== anonymousPlan, 'is not a plan: its limit is anonymous.minute, beside plans');
 
-const plansSectionSchema = z
+const plansSection = z
   .record(planName, planValues, mapping('plan names to limits'))
   .check(({ value, issues }) => {
     for (const [plan, limits] of Object.entries(value)) {
@@ -30,7 +37,7 @@ const plansSectionSchema = z
   });
 
 const sections = {
-  plans: plansSectionSchema.optional(),
+  plans: plansSection.optional(),
   anonymous: anonymousSetting.values.optional(),
   banPolicy: banPolicySetting.values.optional(),
   usage: usageSetting.values.optional(),
@@ -39,17 +46,13 @@ const sections = {
 const sectionNames = new Intl.ListFormat('en-GB').format(Object.keys(sections));
 
 /** Settings that operators keep in a file. What the file lacks stays as it is. */
-export const plansFileSchema = z
+const plansFileSchema = z
   .strictObject(sections, mapping(`the sections ${sectionNames}`))
   .refine((settings) => Object.keys(settings).length > 0, {
     error: `has no settings: give at least one of ${sectionNames}`,
   });
 
 export type PlansFile = z.output<typeof plansFileSchema>;
-
-/** Settings beside the plans, each with its section in a file. */
-export const sectionsOf = (file: PlansFile = {}) =>
-  wholeSettings.map((setting): [Setting, object | undefined] => [setting, file[setting.name]]);
 
 /** Size of some 6,000 plans. Reading a hostile file of this size takes seconds at most. */
 export const maxFileBytes = 256 * 1024;
@@ -65,4 +68,52 @@ export function parsePlansFile(bytes: Uint8Array, name: string): PlansFile {
   } catch (error) {
     throw error instanceof YamlFileError ? new InvalidOperation(error.message) : error;
   }
+}
+
+/** What applying a file of plans would change. */
+export async function diffPlansFile(
+  { redis }: Pick<ReadingSession, 'redis'>,
+  file: PlansFile,
+): Promise<SettingChange[]> {
+  const wanted = settingsOf(file);
+  return diffSettings(await readStored(redis, wanted), wanted);
+}
+
+/** Settings of a file, in its order. */
+export function settingsOf(file: PlansFile): WantedSetting[] {
+  const plans = Object.entries(file.plans ?? {}).map(([plan, limits]): [Setting, object] => [
+    planSetting(plan),
+    // A plan has no other limits than those of the file.
+    forPlanFields((field) => limits[field] ?? ''),
+  ]);
+  const others = wholeSettings.map((setting): [Setting, object | undefined] => [setting, file[setting.name]]);
+  return [...plans, ...others].flatMap(([setting, values]) =>
+    values === undefined ? [] : [{ ...setting, wanted: textFields(values) }],
+  );
+}
+
+/**
+ * Reads all settings of a file of plans, as they are in Redis.
+ * @throws OperationFailure if one of them is invalid, or a plan has none: the file must not replace a complete one
+ */
+export async function exportPlansFile({ redis }: Pick<ReadingSession, 'redis'>): Promise<PlansFile> {
+  const plans = (await readLimitedPlans(redis)).map(planSetting);
+  const settings: Setting[] = [...plans, ...wholeSettings];
+  const stored = await readStored(redis, settings);
+  const values = new Map<Setting, object>();
+  const issues: string[] = [];
+  for (const setting of settings) {
+    const fields = stored.get(setting.key) ?? {};
+    const isSet = Object.keys(fields).length > 0;
+    // What was never set has its default.
+    if (!isSet && setting.plan === undefined) continue;
+    const { data, error } = setting.fields.safeParse(fields);
+    if (data !== undefined) values.set(setting, data);
+    else issues.push(`${setting.key}: ${isSet ? describeIssues(error).join('; ') : 'is not set'}`);
+  }
+  if (issues.length > 0) throw new OperationFailure(`nothing was exported: ${issues.join('; ')}`);
+  return plansFileSchema.parse({
+    plans: Object.fromEntries(plans.map((setting) => [setting.target, values.get(setting)])),
+    ...Object.fromEntries(wholeSettings.map((setting) => [setting.name, values.get(setting)])),
+  });
 }

@@ -82,10 +82,15 @@ export type Plan = z.infer<typeof planSchema>;
 export type LimitChange = ByPlanField<number | null>;
 
 /** What a plan was changed to. */
-export type ChangedPlan = PlanRow & {
-  /** Null if it had no limit. */
-  before: StoredLimits | null;
-};
+export const changedPlanSchema = z
+  .object({
+    name: z.string(),
+    ...storedLimitsSchema.shape,
+    before: storedLimitsSchema.nullable().describe('Null if it had no limit'),
+  })
+  .meta({ id: 'ChangedPlan' });
+
+export type ChangedPlan = z.infer<typeof changedPlanSchema>;
 
 /** @param customers how many are on each plan; none, if they are not counted */
 export async function readPlans(

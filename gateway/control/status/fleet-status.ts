@@ -5,12 +5,11 @@ import {
   type PublishedStatus,
 } from '../../platform/redis/process-statuses.ts';
 import type { RedisClient } from '../../platform/redis/redis-client.ts';
+import type { Fields } from '../../platform/redis/settings.ts';
 import { countBans } from '../bans/bans.ts';
 import { settingPage } from '../plans/settings.ts';
 import type { ReadingSession } from '../session.ts';
-import { listWebhooks, type WebhookView } from '../webhooks/webhooks.ts';
-
-type ProcessState = PublishedStatus['state'];
+import { listWebhooks } from '../webhooks/webhooks.ts';
 
 /** A process announces itself every half second. One that has not done so for this long hangs, has crashed, or is cut off. */
 const notSeenMs = 5000;
@@ -45,6 +44,7 @@ export const gatewaySchema = publishedStatus.shape.gateway
     id: z.string().describe('Another one at each start'),
     workers: z.int().describe('Processes that are to serve requests'),
     version: z.string(),
+    /** `not_seen` if none of its processes was seen, `incomplete` if fewer than there should be. */
     state: z.enum(['starting', 'ok', 'draining', 'incomplete', 'not_seen']),
     processes: z.array(processSchema),
     restartedAt: z.array(time).describe('Unexpected exits of workers in the last 15 minutes'),
@@ -53,45 +53,18 @@ export const gatewaySchema = publishedStatus.shape.gateway
 
 export type GatewayView = z.infer<typeof gatewaySchema>;
 
-/** A process that serves requests: a gateway of one process, or a worker. */
-export interface FleetProcess extends Omit<PublishedStatus, 'gateway' | 'state' | 'at'> {
-  /** By Redis' clock. */
-  seenAt: string;
-  state: ProcessState | 'not_seen';
-}
+/** A process that serves requests, with all that it says of itself. */
+export type FleetProcess = Omit<PublishedStatus, 'gateway' | 'state' | 'at'> &
+  Pick<z.infer<typeof processSchema>, 'seenAt' | 'state'>;
 
-export interface FleetGateway extends Omit<PublishedStatus['gateway'], 'restartedAt'> {
-  version: string;
-  /** `not_seen` if none of its processes was seen, `incomplete` if fewer than there should be. */
-  state: ProcessState | 'incomplete' | 'not_seen';
+export interface FleetGateway extends Omit<GatewayView, 'processes'> {
   processes: FleetProcess[];
-  /** Unexpected exits of workers in the last 15 minutes. ISO 8601, oldest first. */
-  restartedAt: string[];
 }
 
-export interface FleetStatus {
-  /** Unix milliseconds by Redis' clock. */
-  atMs: number;
-  gateways: FleetGateway[];
-  /** API keys that are banned now, at most 1,000. */
-  activeBans: number;
-  /**
-   * Invalid values in Redis, with the fields that are stored now, the number of processes that report them, and how many of these
-   * have no values in force.
-   */
-  invalidSettings: {
-    key: string;
-    issues: string[];
-    stored: Record<string, string>;
-    processes: number;
-    withoutValues: number;
-  }[];
-  /** Webhooks that get nothing any more because they have failed. */
-  disabledWebhooks: Pick<WebhookView, 'id' | 'disabledBecause'>[];
-}
+export type FleetStatus = Awaited<ReturnType<typeof readFleetStatus>>;
 
-/** Reads what all gateways and workers say of themselves. */
-export async function readFleetStatus({ redis, now }: ReadingSession): Promise<FleetStatus> {
+/** Reads what all gateways and workers say of themselves. Times are those of Redis' clock. */
+export async function readFleetStatus({ redis, now }: ReadingSession) {
   const [statuses, activeBans, webhooks] = await Promise.all([
     readProcessStatuses(redis),
     countBans({ redis, now }),
@@ -105,7 +78,9 @@ export async function readFleetStatus({ redis, now }: ReadingSession): Promise<F
     gateways,
     activeBans,
     invalidSettings: await readInvalidSettings(redis, live),
-    disabledWebhooks: webhooks.filter(({ state }) => state === 'disabled'),
+    disabledWebhooks: webhooks.flatMap(({ id, state, disabledBecause }) =>
+      state === 'disabled' ? [{ id, disabledBecause }] : [],
+    ),
   };
 }
 
@@ -173,11 +148,11 @@ function stateOf(live: readonly FleetProcess[], workers: number): FleetGateway['
   return live.every(({ state }) => state === 'ok') ? 'ok' : 'starting';
 }
 
-/** The stored fields say which value is invalid. Records of keys are left out: they have names of customers. */
-async function readInvalidSettings(
-  redis: RedisClient,
-  processes: readonly FleetProcess[],
-): Promise<FleetStatus['invalidSettings']> {
+/**
+ * Invalid values in Redis, with the number of processes that report them, and how many of these have no values in force. The
+ * stored fields say which value is invalid. Records of keys are left out: they have names of customers.
+ */
+async function readInvalidSettings(redis: RedisClient, processes: readonly FleetProcess[]) {
   const reports = processes.flatMap(({ invalidSettings }) => invalidSettings);
   return Promise.all(
     Array.from(
@@ -185,7 +160,7 @@ async function readInvalidSettings(
       async ([key, ofKey]) => ({
         key,
         issues: [...new Set(ofKey.flatMap(({ issues }) => issues))],
-        stored: settingPage(key) ? await redis.hgetall(key).catch(() => ({})) : {},
+        stored: settingPage(key) ? await redis.hgetall(key).catch((): Fields => ({})) : {},
         processes: ofKey.length,
         withoutValues: ofKey.filter(({ inForce }) => inForce === 'none').length,
       }),

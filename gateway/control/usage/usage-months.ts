@@ -31,9 +31,6 @@ type CustomerMonth = z.infer<typeof customerMonthSchema>;
 
 const largestCount = 10;
 
-/** A month as YYYY-MM. */
-export const monthPattern = /^\d{4}-(?:0[1-9]|1[0-2])$/;
-
 /** Reads the use of all customers in some months, without reading every customer. @param months as YYYY-MM */
 export function readUsageMonths(session: ReadingSession, months: readonly string[]): Promise<MonthUsage[]> {
   return Promise.all(months.map((month) => readMonth(session, month)));

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { dayNumberOf, windowNames } from '../../limits/windows.ts';
-import { dayUsageSchema } from '../../quota/usage.ts';
 import {
   busyCustomerSchema,
   readBusiestCustomerUsage,
@@ -12,25 +11,13 @@ import { list } from '../operation.ts';
 import {
   customerMonthSchema,
   lastMonths,
-  monthPattern,
   monthUsageSchema,
   readMonthByCustomer,
   readUsageMonths,
 } from './usage-months.ts';
-import { exportUsage, usageCsvColumns } from './usage-record.ts';
-
-const shownMonths = 12;
+import { exportUsage, usageCsvColumns, usageRowSchema } from './usage-record.ts';
 
 const dateInput = z.iso.date('has to be a date such as 2026-11-22');
-
-const monthInput = z.strictObject({
-  month: z
-    .string('has to be given')
-    .regex(monthPattern, 'has to be a month such as 2026-11')
-    .describe('UTC month'),
-});
-
-const usageRowSchema = dayUsageSchema.extend({ id: z.string(), name: z.string() });
 
 const usedText = (window: WindowView | undefined) => window && `${window.used}/${window.limit ?? '?'}`;
 
@@ -43,7 +30,7 @@ export const usageOperations = [
       'Sums are some seconds old. What a gateway has counted in the seconds before it was killed or lost Redis is missing from them; the use of each customer is exact.',
     responds: 'The last twelve UTC months, oldest first, the present one included',
     result: listOf(monthUsageSchema),
-    run: (session) => readUsageMonths(session, lastMonths(session.now(), shownMonths)),
+    run: (session) => readUsageMonths(session, lastMonths(session.now(), 12)),
   }),
   list({
     operationId: 'listCustomerUsage',
@@ -51,7 +38,12 @@ export const usageOperations = [
     summary: 'Use of each customer in a month, in one response',
     description:
       'Customers without use are left out. A response that ends early, since Redis was lost, is no valid JSON.',
-    input: monthInput,
+    input: z.strictObject({
+      month: z
+        .string('has to be given')
+        .regex(/^\d{4}-(?:0[1-9]|1[0-2])$/, 'has to be a month such as 2026-11')
+        .describe('UTC month'),
+    }),
     responds: 'All customers with use, those that still exist by time of creation first',
     result: listOf(customerMonthSchema),
     streams: 'json',

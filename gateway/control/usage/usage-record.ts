@@ -1,7 +1,15 @@
+import { z } from 'zod';
 import { dayNumberOf } from '../../limits/windows.ts';
 import type { RedisClient } from '../../platform/redis/redis-client.ts';
 import { isCustomerId, redisKeys, type CustomerId } from '../../platform/redis/redis-keys.ts';
-import { datesByMonth, dayUsage, readMonthRecords, readUsageDays, type DayUsage } from '../../quota/usage.ts';
+import {
+  datesByMonth,
+  dayUsage,
+  dayUsageSchema,
+  readMonthRecords,
+  readUsageDays,
+  type DayUsage,
+} from '../../quota/usage.ts';
 import { customerPages } from '../customers/stored-customers.ts';
 import { readRetentionDays } from '../plans/settings.ts';
 import { scoredPages } from '../scored-pages.ts';
@@ -14,36 +22,22 @@ export interface Days {
 }
 
 /** Use of one customer on one day, as an export has it. */
-export interface UsageRow extends DayUsage {
-  /** Id of the customer. */
-  id: string;
-  name: string;
-}
+export const usageRowSchema = dayUsageSchema.extend({ id: z.string(), name: z.string() });
+
+export type UsageRow = z.infer<typeof usageRowSchema>;
 
 /** Records of a month that are read at once: Redis executes them one after the other, while requests wait. */
 const pageMonths = 100;
 
-/** Reads each day of a range, oldest first. Days without use, and those older than the retention, have zeros. */
-export async function readDays(
-  session: ReadingSession,
-  customerId: CustomerId,
-  { from, to }: Days,
-): Promise<DayUsage[]> {
-  return readUsageDays(session.redis, customerId, {
-    first: from,
-    last: to,
-    oldest: await oldestDay(session),
-  });
-}
-
-/** Reads each of the last days, oldest first, today included. */
-export function readLastDays(
+/** Reads each of the last days, oldest first, today included. Days without use, and those older than the retention, have zeros. */
+export async function readLastDays(
   session: ReadingSession,
   customerId: CustomerId,
   count: number,
 ): Promise<DayUsage[]> {
-  const today = dayNumberOf(session.now());
-  return readDays(session, customerId, { from: today - count + 1, to: today });
+  const last = dayNumberOf(session.now());
+  const oldest = await oldestDay(session);
+  return readUsageDays(session.redis, customerId, { first: last - count + 1, last, oldest });
 }
 
 /**
@@ -73,13 +67,8 @@ export async function keptDates(session: ReadingSession, { from, to }: Days): Pr
 }
 
 /** The days with use of each of some customers. */
-export function readUse(
-  redis: RedisClient,
-  ids: readonly CustomerId[],
-  dates: DatesByMonth,
-): Promise<UsageRow[][]> {
-  return Promise.all(ids.map((id) => readRows(redis, id, dates)));
-}
+export const readUse = (redis: RedisClient, ids: readonly CustomerId[], dates: DatesByMonth) =>
+  Promise.all(ids.map((id) => readRows(redis, id, dates)));
 
 async function readRows(redis: RedisClient, id: CustomerId, datesByMonth: DatesByMonth): Promise<UsageRow[]> {
   const months = await readMonthRecords(redis, id, [...datesByMonth.keys()]);
@@ -101,7 +90,7 @@ async function readRows(redis: RedisClient, id: CustomerId, datesByMonth: DatesB
 }
 
 /** The oldest day whose use is kept. Older ones may not be deleted yet. */
-export async function oldestDay({ redis, now }: ReadingSession): Promise<number> {
+async function oldestDay({ redis, now }: ReadingSession): Promise<number> {
   return dayNumberOf(now()) - (await readRetentionDays(redis));
 }
 

@@ -4,8 +4,13 @@ import { Command } from 'commander';
 import { stringify } from 'yaml';
 import { changedFields } from '../../control/audit/audit-log.ts';
 import { InvalidOperation } from '../../control/invalid-operation.ts';
-import { diffPlansFile, exportPlansFile } from '../../control/plans/plans-file-diff.ts';
-import { maxFileBytes, parsePlansFile, type PlansFile } from '../../control/plans/plans-file.ts';
+import {
+  diffPlansFile,
+  exportPlansFile,
+  maxFileBytes,
+  parsePlansFile,
+  type PlansFile,
+} from '../../control/plans/plans-file.ts';
 import { writeSettings, type SettingChange } from '../../control/plans/settings.ts';
 import { wholeSettings } from '../../quota/default-settings.ts';
 import { asOption, jsonOption, type ChangeOptions, type JsonOption } from './options.ts';

@@ -2,7 +2,6 @@
 import type { z } from 'zod';
 import type { listedSessionSchema } from '../../../control/access/access-operations.ts';
 import type { entrySchema } from '../../../control/audit/audit-operations.ts';
-import type { banSchema } from '../../../control/bans/ban-operations.ts';
 import type { keyPlanSchema } from '../../../control/keys/key-operations.ts';
 import type { planPreviewSchema } from '../../../control/plans/plan-operations.ts';
 import type { ChangedPlan as PlanChange } from '../../../control/plans/plans.ts';
@@ -10,6 +9,7 @@ import type { sessionSchema } from '../../api/session.ts';
 import type { Changed } from '../../browser/responses.ts';
 
 export type { Changed, Page } from '../../browser/responses.ts';
+export type { ActiveBan as Ban } from '../../../control/bans/bans.ts';
 export type { KeyDetail, KeyRow } from '../../../control/keys/key-view.ts';
 export type { CustomerDetail, CustomerRow } from '../../../control/customers/find-customers.ts';
 export type { Plan } from '../../../control/plans/plans.ts';
@@ -25,7 +25,6 @@ export type { LiveState } from '../../../control/status/live-state.ts';
 export type { Problem, ProblemLink } from '../../../control/status/problem.ts';
 
 export type AuditEntry = z.infer<typeof entrySchema>;
-export type Ban = z.infer<typeof banSchema>;
 export type KeyPlan = z.infer<typeof keyPlanSchema>;
 export type ChangedPlan = Changed<PlanChange>;
 export type PlanPreview = z.infer<typeof planPreviewSchema>;
