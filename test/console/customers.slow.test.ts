@@ -1,10 +1,12 @@
+import { createHash } from 'node:crypto';
 import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
 import { readAudit } from '../../gateway/control/audit/audit-log.ts';
+import type { RedisClient } from '../../gateway/platform/redis/redis-client.ts';
+import { formatPlace, redisKeys, type KeyPlace } from '../../gateway/platform/redis/redis-keys.ts';
 import { expectClean, type ObservedPage } from '../support/kits/browser.ts';
 import { startConsole } from '../support/kits/console-kit.ts';
 import { shared } from '../support/kits/shared.ts';
-import { fillWithKeys } from '../support/stores/many-keys.ts';
 
 const list = '/console/keys';
 
@@ -119,3 +121,34 @@ describe('the customers in the console', { tags: ['chromium'] }, () => {
     expectClean(observed, kit.origin);
   }, 120_000);
 });
+
+const batchSize = 1000;
+
+/** Writes records and indexes of customers with a key each, named `many 0`, `many 1` and so on, each older than the one before. */
+async function fillWithKeys(redis: RedisClient, count: number): Promise<void> {
+  for (let first = 0; first < count; first += batchSize) {
+    const pipeline = redis.pipeline();
+    for (let number = first; number < Math.min(count, first + batchSize); number += 1) {
+      const keyHash = createHash('sha256').update(`many ${number}`).digest('hex');
+      const id = `key_${number.toString(16).padStart(18, '0')}`;
+      const createdAtMs = Date.UTC(2026, 0, 1) - number * 1000;
+      const place: KeyPlace = { customerId: `cus_${id.slice('key_'.length)}`, keyHash };
+      const { customerId } = place;
+      const [name, createdAt] = [`many ${number}`, new Date(createdAtMs).toISOString()];
+      pipeline.hset(redisKeys.customer(customerId), {
+        id: customerId,
+        name,
+        createdAt,
+        plan: 'free',
+        rev: 1,
+      });
+      pipeline.hset(redisKeys.apiKey(place), { id, name, createdAt, hint: `pets_${keyHash.slice(0, 4)}…` });
+      pipeline.sadd(redisKeys.customerKeys(customerId), id);
+      pipeline.set(redisKeys.keyCustomer(keyHash), customerId);
+      pipeline.hset(redisKeys.apiKeyIds, id, formatPlace(place));
+      pipeline.zadd(redisKeys.apiKeysByCreation, createdAtMs, id);
+      pipeline.zadd(redisKeys.customers, createdAtMs, customerId);
+    }
+    await pipeline.exec();
+  }
+}

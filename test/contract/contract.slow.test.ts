@@ -16,7 +16,8 @@ import { parseRaw, postJson, send, sendRaw, type ClientResponse } from '../suppo
 import { servePets } from '../support/kits/pets-kit.ts';
 import { runOps, startGateway, startPetsService, type Service } from '../support/kits/service.ts';
 import { temporaryDirectory, type TemporaryDirectory } from '../support/kits/temporary-directory.ts';
-import { startStores } from '../support/stores/stores.ts';
+import { startRedisServer } from '../support/stores/redis-server.ts';
+import { createDatabase } from '../support/stores/stores.ts';
 import { startUpstream } from '../support/upstreams/upstream.ts';
 import { createContract, knownErrorCodes, type OpenApiDocument } from './openapi-contract.ts';
 
@@ -55,9 +56,9 @@ describe('the API', { tags: ['redis-server', 'postgresql'] }, () => {
   };
 
   beforeAll(async () => {
-    const stores = stack.use(await startStores());
+    const redis = stack.use(await startRedisServer());
     directory = stack.use(await temporaryDirectory());
-    env = { ...stores.env, DATA_DIR: directory.path };
+    env = { REDIS_URL: redis.url, DATABASE_URL: await createDatabase(), DATA_DIR: directory.path };
     petsService = await startPetsService(env);
     gateway = await startGateway({ ...env, PETS_SERVICE_URL: petsService.url, REQUEST_TIMEOUT_MS: '1500' });
     ({ key } = await ops('keys', 'issue', '--plan', 'business', '--name', 'contract'));

@@ -6,8 +6,8 @@ import { describe, expect, test } from 'vitest';
 import { recordSecrets } from '../support/checks/evidence.ts';
 import { startOpsKit } from '../support/kits/ops-kit.ts';
 import { sendToPortal } from '../support/kits/portal-kit.ts';
-import { pythonPath } from '../support/kits/python.ts';
 import { shared } from '../support/kits/shared.ts';
+import { pythonPath } from '../support/programs.ts';
 
 const command = pythonPath ?? '';
 const program = fileURLToPath(new URL('../../gateway/faces/api/examples/billing.py', import.meta.url));

@@ -7,9 +7,9 @@ import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
 import { startBothServices } from '../support/kits/both-services.ts';
 import { startBrowser } from '../support/kits/browser.ts';
-import { pythonPath } from '../support/kits/python.ts';
 import { shared } from '../support/kits/shared.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
+import { pythonPath } from '../support/programs.ts';
 
 /** The code of the documentation, as somebody copies it from a browser, runs. */
 describe('code that the documentation shows', { tags: ['chromium'] }, () => {

@@ -1,5 +1,4 @@
 import { spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
 import { cp, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -13,6 +12,7 @@ import { freePort } from '../support/http/free-port.ts';
 import { postJson, send } from '../support/http/http.ts';
 import { startBrowser } from '../support/kits/browser.ts';
 import { temporaryDirectory, type TemporaryDirectory } from '../support/kits/temporary-directory.ts';
+import { end } from '../support/programs.ts';
 import { startPostgresServer, type PostgresServer } from '../support/stores/postgres-server.ts';
 
 /*
@@ -191,22 +191,12 @@ describe(
       const [program = '', ...args] = composeService('redis').command ?? [];
       const server = spawn(
         program,
-        [
-          ...args.map((arg) => arg.replace('/run/secrets', secrets)),
-          '--port',
-          String(redis),
-          '--bind',
-          '127.0.0.1',
-          '--dir',
-          directory.path,
-        ],
+        args
+          .map((arg) => arg.replace('/run/secrets', secrets))
+          .concat(`--port ${redis} --bind 127.0.0.1 --dir ${directory.path}`.split(' ')),
         { stdio: 'ignore' },
       );
-      stack.defer(async () => {
-        const exited = once(server, 'exit');
-        server.kill('SIGTERM');
-        await exited;
-      });
+      stack.defer(() => end(server));
     });
 
     afterAll(() => stack.disposeAsync());

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { shared } from '../support/kits/shared.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
-import { oldNode } from '../support/old-node.ts';
+import { oldNode } from '../support/programs.ts';
 
 const check = '--require ./gateway/deploy/demo/check-installation.cjs ';
 const root = fileURLToPath(new URL('../..', import.meta.url));

@@ -5,8 +5,14 @@ import { describe, expect, test } from 'vitest';
 import { loadConfig as loadGatewayConfig, serviceSettings } from '../../gateway/platform/config/config.ts';
 import { loadServices } from '../../gateway/upstream/load-services.ts';
 import { loadConfig as loadPetsConfig } from '../../pets-service/config.ts';
-import { buildOverlay, findManifest, hasKustomize, type Manifest } from '../support/containers/kustomize.ts';
-import { assertSchema, findUnknownFields } from '../support/containers/manifest-schemas.ts';
+import {
+  assertSchema,
+  buildOverlay,
+  findManifest,
+  findUnknownFields,
+  hasKustomize,
+  type Manifest,
+} from '../support/containers/kubernetes.ts';
 import { send } from '../support/http/http.ts';
 import { startGateway, startPetsService } from '../support/kits/service.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';

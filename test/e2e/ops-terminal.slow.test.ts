@@ -1,12 +1,48 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { generateApiKey } from '../../gateway/keys/api-key-format.ts';
 import { forEachConcurrently, startOpsKit } from '../support/kits/ops-kit.ts';
-import { runProgram } from '../support/kits/service.ts';
+import { compileCache, runProgram } from '../support/kits/service.ts';
 import { shared } from '../support/kits/shared.ts';
-import { typeOnTerminal } from '../support/kits/terminal.ts';
+import { outputOf } from '../support/programs.ts';
 import { monitorRedis } from '../support/stores/redis-monitor.ts';
 
 const program = 'gateway/faces/command/main.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+/**
+ * Runs one of the project's programs on a terminal, which script makes (Debian: bsdutils), and types the input when the
+ * output contains the prompt.
+ * @returns the exit code, and what the terminal shows
+ */
+async function typeOnTerminal(
+  args: string[],
+  env: Record<string, string>,
+  { prompt, input }: { prompt: string; input: string },
+): Promise<{ code: unknown; output: string }> {
+  const command = [process.execPath, '--disable-warning=ExperimentalWarning', ...args].join(' ');
+  const options = ['--quiet', '--return', '--echo', 'always', '--command', command, '/dev/null'];
+  const child = spawn('script', options, {
+    cwd: root,
+    env: { PATH: process.env['PATH'], TERM: 'xterm', ...compileCache(), ...env },
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  child.stdin.on('error', () => {});
+  const output = outputOf(child);
+  let isTyped = false;
+  child.stdout.on('data', () => {
+    if (isTyped || !output().includes(prompt)) return;
+    isTyped = true;
+    child.stdin.write(input);
+  });
+  const killTimer = setTimeout(() => child.kill('SIGKILL'), 20_000);
+  const [code]: unknown[] = await once(child, 'close');
+  clearTimeout(killTimer);
+  return { code, output: output() };
+}
 
 describe('the ops command', { timeout: 120_000 }, () => {
   const kit = shared(startOpsKit);

@@ -14,6 +14,7 @@ import { send } from '../support/http/http.ts';
 import { signInWith } from '../support/kits/console-kit.ts';
 import { compileCache, runProgram } from '../support/kits/service.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
+import { outputOf } from '../support/programs.ts';
 import { startRedisServer } from '../support/stores/redis-server.ts';
 import { anyDatabase, createDatabase } from '../support/stores/stores.ts';
 
@@ -72,15 +73,11 @@ function spawnStart(env: Record<string, string>, [command = '', ...args] = npm):
 /** Runs `npm start`, and resolves when it prints how to stop it. */
 async function npmStart(env: Record<string, string>, command = npm): Promise<Started> {
   const child = spawnStart(env, command);
-  let output = '';
-  for (const stream of [child.stdout, child.stderr]) {
-    stream?.on('data', (chunk: Buffer) => {
-      output += chunk.toString();
-      // The lines for people contain the demo key on purpose.
-      recordOutput(chunk.toString().replaceAll(/^(?!\{).*$/gm, ''));
-      recordSecrets(chunk.toString());
-    });
-  }
+  const output = outputOf(child, (text) => {
+    // The lines for people contain the demo key on purpose.
+    recordOutput(text.replaceAll(/^(?!\{).*$/gm, ''));
+    recordSecrets(text);
+  });
   const exited = new Promise<number | null>((resolve) => {
     child.on('exit', resolve);
   });
@@ -95,13 +92,13 @@ async function npmStart(env: Record<string, string>, command = npm): Promise<Sta
     signal('SIGTERM');
     await exited;
   });
-  await expect.poll(() => output, { timeout: 80_000, interval: 50 }).toContain('Ctrl-C stops everything.');
+  await expect.poll(output, { timeout: 80_000, interval: 50 }).toContain('Ctrl-C stops everything.');
   return {
     env,
     pid: child.pid ?? 0,
-    output: () => output,
+    output,
     async runPrintedCommand() {
-      const command = /^ {2}(curl .+)$/m.exec(output)?.[1] ?? 'false';
+      const command = /^ {2}(curl .+)$/m.exec(output())?.[1] ?? 'false';
       return (await run('sh', ['-c', `${command} 2>/dev/null`])).stdout;
     },
     signal,

@@ -8,9 +8,9 @@ import { codeBlock } from '../support/code-block.ts';
 import { send } from '../support/http/http.ts';
 import { startBothServices } from '../support/kits/both-services.ts';
 import { startGatewayKit } from '../support/kits/gateway-kit.ts';
-import { pythonPath } from '../support/kits/python.ts';
 import { shared } from '../support/kits/shared.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
+import { pythonPath } from '../support/programs.ts';
 import { startBreakingRelay } from '../support/upstreams/breaking-relay.ts';
 
 const creates = 60;

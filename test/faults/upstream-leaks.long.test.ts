@@ -1,10 +1,12 @@
+import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent, errors, request } from 'undici';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { inspectorEnvironment, liveHeapBytes } from '../support/checks/live-heap.ts';
+import { z } from 'zod';
 import { startGatewayKit } from '../support/kits/gateway-kit.ts';
+import type { Service } from '../support/kits/service.ts';
 import { shared } from '../support/kits/shared.ts';
 import { countOutcomes, startLoad } from '../support/load/steady-load.ts';
 import { brokenResponses } from '../support/upstreams/broken-responses.ts';
@@ -15,6 +17,36 @@ const clients = 150;
 /** The state of a request is kilobytes, so leaking it would add tens of megabytes. */
 const maxGrowthBytes = 3_000_000;
 const expectedStatuses = new Set(['200', '499', '502', '503', '504']);
+
+/** Environment of a service whose heap is to be inspected. */
+const inspectorEnvironment = { NODE_OPTIONS: '--inspect=127.0.0.1:0' };
+
+const replySchema = z.object({ id: z.number(), result: z.object({ usedSize: z.number().optional() }) });
+
+/** Used bytes of the JavaScript heap after a full garbage collection. */
+async function liveHeapBytes(service: Service): Promise<number> {
+  const url = /ws:\/\/\S+/.exec(service.output())?.[0];
+  if (url === undefined)
+    throw new Error('the service has no inspector; start it with `inspectorEnvironment`');
+  const socket = new WebSocket(url);
+  await once(socket, 'open');
+  let id = 0;
+  const callInspector = async (method: string) => {
+    const requestId = (id += 1);
+    socket.send(JSON.stringify({ id: requestId, method }));
+    const [{ data }] = (await once(socket, 'message')) as [{ data: unknown }];
+    const reply = replySchema.parse(JSON.parse(String(data)));
+    if (reply.id !== requestId) throw new Error(`unexpected reply to ${method}`);
+    return reply.result.usedSize ?? 0;
+  };
+  // Objects that one collection finalizes are freed by the next one.
+  for (let round = 0; round < 3; round += 1) await callInspector('HeapProfiler.collectGarbage');
+  const bytes = await callInspector('Runtime.getHeapUsage');
+  const closed = once(socket, 'close');
+  socket.close();
+  await closed;
+  return bytes;
+}
 
 describe(`after ${total} broken upstream responses`, { tags: ['linux'], timeout: 400_000 }, () => {
   const kit = shared(() =>

@@ -3,11 +3,11 @@ import { generateApiKey } from '../../gateway/keys/api-key-format.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { send, type ClientResponse } from '../support/http/http.ts';
 import { openRawConnection, statusesOf } from '../support/http/raw-connection.ts';
-import { clockAhead } from '../support/kits/fake-time.ts';
 import { startGatewayKit } from '../support/kits/gateway-kit.ts';
 import { keyIssuer } from '../support/kits/keys.ts';
 import { startGateway } from '../support/kits/service.ts';
 import { shared } from '../support/kits/shared.ts';
+import { clockAhead } from '../support/programs.ts';
 
 describe('authentication', () => {
   const kit = shared(() => startGatewayKit({ TRUST_PROXY: 'loopback' }));

@@ -1,19 +1,109 @@
+import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
+import { anyRev, createCaller } from '../../gateway/keys/api-key-cache.ts';
 import { defaultPlans } from '../../gateway/limits/limits.ts';
-import type { Ban } from '../../gateway/quota/quota-decision.ts';
-import {
-  backingOff,
-  obedient,
-  runClients,
-  steady,
-  type Client,
-  type Observed,
-  type RunOptions,
-} from '../support/checks/simulated-clients.ts';
+import type { RedisClient } from '../../gateway/platform/redis/redis-client.ts';
+import { defaultBanPolicy, type BanPolicy } from '../../gateway/quota/policies.ts';
+import type { Ban, QuotaDecision } from '../../gateway/quota/quota-decision.ts';
+import { retryAfter } from '../../gateway/quota/rate-limit-headers.ts';
+import { consumeQuota } from '../../gateway/quota/redis-quota.ts';
+import { createSimulatedTime } from '../support/checks/simulated-time.ts';
 import { connectRedis } from '../support/kits/keys.ts';
+import { createOpenBatch } from '../support/kits/quota-batch.ts';
 import { shared } from '../support/kits/shared.ts';
 import { seededRandom } from '../support/seeded-random.ts';
 import { startRedisServer } from '../support/stores/redis-server.ts';
+
+type Answered = Exclude<QuotaDecision, { outcome: 'stale' }>;
+
+/** Decides how long a client waits, in milliseconds, after each decision on one of its requests. */
+type Client = (decision: Answered) => number;
+
+/** Waits exactly as long as Retry-After says. */
+const obedient = (betweenMs: number): Client => {
+  return (decision) => {
+    if (decision.outcome === 'allowed') return betweenMs;
+    const waitMs =
+      decision.outcome === 'banned'
+        ? decision.remainingMs
+        : (decision.windows[decision.violated]?.resetMs ?? 0);
+    return Number(retryAfter(waitMs)['Retry-After']) * 1000;
+  };
+};
+
+/** Backs off exponentially from 1 s. @param jitter returns the factor of each wait */
+const backingOff = (betweenMs: number, jitter: () => number): Client => {
+  let waitMs = 1000;
+  return ({ outcome }) => {
+    if (outcome === 'allowed') {
+      waitMs = 1000;
+      return betweenMs;
+    }
+    waitMs *= 2;
+    return (waitMs / 2) * jitter();
+  };
+};
+
+/** Sends at a constant rate, whatever is responded. */
+const steady = (perSecond: number): Client => {
+  return () => 1000 / perSecond;
+};
+
+interface Observed {
+  /** Time since the start of the run. */
+  atMs: number;
+  outcome: Answered['outcome'];
+  /** Length of the ban that the request led to. */
+  banMs?: number;
+}
+
+interface RunOptions {
+  limits: { minute: number; day?: number };
+  clients: Client[];
+  /** Time between the starts of two clients. */
+  staggerMs?: number;
+  forMs: number;
+  policy?: Partial<BanPolicy>;
+  /** Number of bans after which the run ends early. */
+  maxBans?: number;
+}
+
+/** Runs clients that share one API key on the real script, in simulated time, and returns what became of their requests. */
+async function runClients(redis: RedisClient, options: RunOptions): Promise<Observed[]> {
+  const { limits, clients, staggerMs = 0, forMs, policy, maxBans = Number.POSITIVE_INFINITY } = options;
+  const keyHash = randomBytes(32).toString('hex');
+  const customerId = `cus_${keyHash.slice(0, 18)}` as const;
+  const record = { id: 'k', customerId, name: '', plan: 'p', hint: '', createdAt: '', rev: anyRev };
+  const caller = createCaller(record, keyHash);
+  const time = createSimulatedTime(redis, { customerId, keyHash });
+  const batch = createOpenBatch(redis, { ...defaultBanPolicy, ...policy });
+  const allLimits = { day: 1_000_000, ...limits };
+
+  let passedMs = 0;
+  let bans = 0;
+  const startMs = await time.serverMs();
+  const observed: Observed[] = [];
+  const waiting = clients.map((client, index) => ({ client, dueMs: index * staggerMs }));
+  for (;;) {
+    const next = waiting.reduce((first, other) => (other.dueMs < first.dueMs ? other : first));
+    if (next.dueMs >= forMs) return observed;
+    const elapsedMs = (await time.serverMs()) - startMs + passedMs;
+    // A little late is as if the client was.
+    const toPassMs = Math.ceil(next.dueMs - elapsedMs);
+    if (toPassMs > 0) {
+      await time.moveTimes(toPassMs);
+      passedMs += toPassMs;
+    }
+    const decision = await consumeQuota(batch, { caller, limits: allLimits });
+    if (decision.outcome === 'stale') throw new Error('the record of the key is stale');
+    const atMs = decision.nowMs - startMs + passedMs;
+    const isNewBan = decision.outcome === 'banned' && decision.isNew;
+    if (isNewBan) bans += 1;
+    observed.push({ atMs, outcome: decision.outcome, ...(isNewBan ? { banMs: decision.remainingMs } : {}) });
+    if (bans === maxBans) return observed;
+    next.dueMs = Math.max(atMs, next.dueMs) + next.client(decision);
+  }
+}
 
 const minutes = 60_000;
 const fleet = (size: number, create: () => Client) => Array.from({ length: size }, create);

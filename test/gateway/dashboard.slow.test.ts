@@ -1,8 +1,7 @@
+import { parser } from '@prometheus-io/lezer-promql';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
-import { parseExposition, type Exposition } from '../support/checks/exposition.ts';
 import { dashboard, fillVariables, rules } from '../support/checks/observability-files.ts';
-import { parsePromql } from '../support/checks/promql.ts';
 import { send } from '../support/http/http.ts';
 import { startBothServices } from '../support/kits/both-services.ts';
 import { connectRedis } from '../support/kits/keys.ts';
@@ -141,3 +140,68 @@ describe('the metrics of a gateway with two workers and of a pets service', () =
     );
   });
 });
+
+/** What a service exposes: for each name that a selector can have, the labels of its series and their values. */
+type Exposition = ReadonlyMap<string, ReadonlyMap<string, ReadonlySet<string>>>;
+
+/** @param text in Prometheus' text format */
+function parseExposition(text: string): Exposition {
+  const names = new Map<string, Map<string, Set<string>>>();
+  for (const [, name = '', labels = ''] of text.matchAll(/^(\w+)(?:\{(.*)\})? \S+$/gm)) {
+    const known = names.get(name) ?? new Map<string, Set<string>>();
+    names.set(name, known);
+    for (const [, label = '', value = ''] of labels.matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g)) {
+      known.set(label, (known.get(label) ?? new Set()).add(value));
+    }
+  }
+  return names;
+}
+
+interface Matcher {
+  label: string;
+  value: string;
+  isRegex: boolean;
+}
+
+interface Selector {
+  metric: string;
+  matchers: Matcher[];
+}
+
+interface Expression {
+  selectors: Selector[];
+  /** Labels of `by`, `without`, `on`, `ignoring`, `group_left` and `group_right`. */
+  grouping: string[];
+}
+
+/** @throws Error if the expression is not valid PromQL */
+function parsePromql(text: string): Expression {
+  const expression: Expression = { selectors: [], grouping: [] };
+  const textOf = ({ from, to }: { from: number; to: number }) => text.slice(from, to);
+  parser.parse(text).iterate({
+    enter(node) {
+      if (node.type.isError) throw new Error(`not PromQL at ${node.from}: ${text}`);
+      const { parent } = node.node;
+      if (node.name === 'LabelName' && parent?.name === 'GroupingLabels') {
+        expression.grouping.push(textOf(node));
+      }
+      if (node.name === 'VectorSelector') {
+        const name = node.node.getChild('Identifier');
+        if (name === null) throw new Error(`a selector without the name of a metric: ${text}`);
+        expression.selectors.push({ metric: textOf(name), matchers: [] });
+      }
+      if (node.name === 'UnquotedLabelMatcher') {
+        const label = node.node.getChild('LabelName');
+        const literal = node.node.getChild('StringLiteral');
+        const operator = node.node.getChild('MatchOp');
+        if (label === null || literal === null || operator === null) throw new Error(`a matcher in ${text}`);
+        expression.selectors.at(-1)?.matchers.push({
+          label: textOf(label),
+          value: textOf(literal).slice(1, -1),
+          isRegex: textOf(operator).includes('~'),
+        });
+      }
+    },
+  });
+  return expression;
+}

@@ -2,9 +2,15 @@ import { describe, expect, test } from 'vitest';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { send } from '../support/http/http.ts';
 import { connectRedis, keyIssuer } from '../support/kits/keys.ts';
-import { logIn, logInToSentinels, permittedCommands, setUser } from '../support/kits/redis-users.ts';
+import {
+  logIn,
+  logInToSentinels,
+  permittedCommands,
+  readCommandUse,
+  resetCommandUse,
+  setUser,
+} from '../support/kits/redis-users.ts';
 import { redisStateOf, runOps, startGateway, type Service } from '../support/kits/service.ts';
-import { readCommandUse, resetCommandUse } from '../support/stores/command-use.ts';
 import { startRedisCluster } from '../support/stores/redis-cluster.ts';
 import type { RedisProcess } from '../support/stores/redis-process.ts';
 import { startRedisSentinels } from '../support/stores/redis-sentinel.ts';

@@ -5,11 +5,16 @@ import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { send } from '../support/http/http.ts';
 import { connectRedis, keyIssuer, type IssuedKey } from '../support/kits/keys.ts';
 import { signIn } from '../support/kits/live-kit.ts';
-import { logIn, permittedCommands, setUser } from '../support/kits/redis-users.ts';
+import {
+  logIn,
+  permittedCommands,
+  readCommandUse,
+  resetCommandUse,
+  setUser,
+} from '../support/kits/redis-users.ts';
 import { runOps, startGateway, type Service } from '../support/kits/service.ts';
 import { shared } from '../support/kits/shared.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
-import { readCommandUse, resetCommandUse } from '../support/stores/command-use.ts';
 import { startRedisProcess } from '../support/stores/redis-process.ts';
 import { startRedisServer } from '../support/stores/redis-server.ts';
 import { startUpstream } from '../support/upstreams/upstream.ts';

@@ -1,4 +1,8 @@
-import type { SqlQuery } from '@prisma/driver-adapter-utils';
+import type {
+  SqlDriverAdapter,
+  SqlMigrationAwareDriverAdapterFactory,
+  SqlQuery,
+} from '@prisma/driver-adapter-utils';
 import pg from 'pg';
 import { describe, expect, test } from 'vitest';
 import { openDatabase } from '../../pets-service/database/database.ts';
@@ -8,7 +12,6 @@ import { send } from '../support/http/http.ts';
 import { servePets, serviceToken } from '../support/kits/pets-kit.ts';
 import { shared } from '../support/kits/shared.ts';
 import { together } from '../support/kits/together.ts';
-import { recordQueries } from '../support/stores/recorded-queries.ts';
 import { createDatabase } from '../support/stores/stores.ts';
 
 interface PlanNode {
@@ -107,3 +110,29 @@ describe('among 100,000 pets', { tags: ['postgresql'] }, () => {
     for (const query of queries) expect(await planOf(query)).toEqual(['Limit', 'Index Scan: pets_pkey']);
   });
 });
+
+/** Wraps an adapter so that it records every query sent to the database. */
+function recordQueries(
+  factory: SqlMigrationAwareDriverAdapterFactory,
+  queries: SqlQuery[],
+): SqlMigrationAwareDriverAdapterFactory {
+  return {
+    provider: factory.provider,
+    adapterName: factory.adapterName,
+    connect: async () => recordQueriesOf(await factory.connect(), queries),
+    connectToShadowDb: () => factory.connectToShadowDb(),
+  };
+}
+
+function recordQueriesOf(adapter: SqlDriverAdapter, queries: SqlQuery[]): SqlDriverAdapter {
+  return new Proxy(adapter, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name, target);
+      if (typeof value !== 'function') return value;
+      return (...args: unknown[]): unknown => {
+        if (name === 'queryRaw' || name === 'executeRaw') queries.push(args[0] as SqlQuery);
+        return Reflect.apply(value, target, args);
+      };
+    },
+  });
+}

@@ -7,8 +7,8 @@ import { promisify } from 'node:util';
 import { chromium } from 'playwright-core';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { freePort } from '../support/http/free-port.ts';
-import { chromiumPath } from '../support/kits/chromium.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
+import { chromiumPath, end, outputOf } from '../support/programs.ts';
 import { startAnyRedis } from '../support/stores/redis-server.ts';
 
 /*
@@ -35,18 +35,13 @@ const env = {
   PETS_SERVICE_PORT: String(pets),
 };
 const system = spawn(process.execPath, ['gateway/deploy/demo/start-all.ts'], { cwd: root, env });
-let output = '';
-system.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
-system.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()));
-const ended = new Promise((resolve) => {
-  system.once('exit', resolve);
-});
+const output = outputOf(system);
 
 async function printed(pattern: RegExp): Promise<string> {
   for (;;) {
-    const [text] = pattern.exec(output) ?? [];
+    const [text] = pattern.exec(output()) ?? [];
     if (text !== undefined) return text;
-    if (system.exitCode !== null) throw new Error(`the system has ended:\n${output}`);
+    if (system.exitCode !== null) throw new Error(`the system has ended:\n${output()}`);
     await sleep(50);
   }
 }
@@ -127,6 +122,5 @@ try {
   await traffic;
   await browser.close();
 } finally {
-  system.kill('SIGINT');
-  await ended;
+  await end(system, 'SIGINT');
 }

@@ -1,15 +1,8 @@
-import { spawnSync } from 'node:child_process';
 import { networkInterfaces } from 'node:os';
 import { hasApiTools } from '../contract/tools/tools.ts';
 import { hasMountNamespaces } from './containers/container.ts';
-import { hasKustomize } from './containers/kustomize.ts';
-import { chromiumPath } from './kits/chromium.ts';
-import { fakeTimeLibrary } from './kits/fake-time.ts';
-import { hasPrometheus } from './kits/prometheus.ts';
-import { pythonPath } from './kits/python.ts';
-import { hasHaproxy, hasNginx } from './kits/reverse-proxy.ts';
-import { oldNode } from './old-node.ts';
-import { hasPgBouncer } from './stores/pgbouncer.ts';
+import { hasKustomize } from './containers/kubernetes.ts';
+import { chromiumPath, fakeTimeLibrary, isInstalled, oldNode, pythonPath } from './programs.ts';
 import { findPostgres } from './stores/postgres-server.ts';
 import { hasRedisServer } from './stores/redis-server.ts';
 
@@ -20,8 +13,6 @@ export interface Requirement {
   /** Whether the tests are skipped: Vitest applies the options of a tag to all tests that have it. */
   skip: boolean;
 }
-
-const isInstalled = (program: string, ...args: string[]) => spawnSync(program, args).error === undefined;
 
 function hasIpv6(): boolean {
   const addresses = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
@@ -48,10 +39,14 @@ export const requirements: readonly Requirement[] = [
     'docker-compose (Debian: docker-compose)',
   ),
   requirement('faketime', fakeTimeLibrary !== undefined, 'faketime (Debian: faketime)'),
-  requirement('nginx', hasNginx, 'nginx (Debian: nginx-light)'),
-  requirement('haproxy', hasHaproxy, 'haproxy (Debian: haproxy)'),
-  requirement('pgbouncer', hasPgBouncer, 'PgBouncer (Debian: pgbouncer)'),
-  requirement('prometheus', hasPrometheus, 'prometheus and promtool (Debian: prometheus)'),
+  requirement('nginx', isInstalled('nginx', '-v'), 'nginx (Debian: nginx-light)'),
+  requirement('haproxy', isInstalled('haproxy', '-v'), 'haproxy (Debian: haproxy)'),
+  requirement('pgbouncer', isInstalled('pgbouncer', '--version'), 'PgBouncer (Debian: pgbouncer)'),
+  requirement(
+    'prometheus',
+    isInstalled('promtool', '--version') && isInstalled('prometheus', '--version'),
+    'prometheus and promtool (Debian: prometheus)',
+  ),
   requirement('curl', isInstalled('curl', '--version'), 'curl (Debian: curl)'),
   requirement('openssl', isInstalled('openssl', 'version'), 'openssl (Debian: openssl)'),
   requirement('chromium', chromiumPath !== undefined, 'chromium (Debian: chromium-headless-shell)'),

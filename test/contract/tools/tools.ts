@@ -1,7 +1,9 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { outputOf } from '../../support/programs.ts';
 
 const directory = fileURLToPath(new URL('.', import.meta.url));
 
@@ -22,15 +24,8 @@ export async function runTool(name: string, args: string[], cwd = directory): Pr
     env: { PATH, HOME, NO_COLOR: '1', REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  let output = '';
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.on('data', (chunk: Buffer) => {
-      output += chunk.toString();
-    });
-  }
-  const code = await new Promise<number | null>((resolve) => {
-    child.on('close', resolve);
-  });
-  if (code !== 0) throw new Error(`${name} ${args.join(' ')} exited with ${code}:\n${output}`);
-  return output;
+  const output = outputOf(child);
+  const [code]: unknown[] = await once(child, 'close');
+  if (code !== 0) throw new Error(`${name} ${args.join(' ')} exited with ${String(code)}:\n${output()}`);
+  return output();
 }

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { recordOutput } from '../checks/evidence.ts';
+import { outputOf } from '../programs.ts';
 import type { Image } from './dockerfile.ts';
 
 /** Whether this user may make mount namespaces, which takes root. */
@@ -66,17 +67,11 @@ export async function startContainer(
     env: { PATH: '/opt/node:/usr/sbin:/usr/bin:/sbin:/bin', ...image.env, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  let output = '';
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.on('data', (chunk: Buffer) => {
-      output += chunk.toString();
-      recordOutput(chunk.toString());
-    });
-  }
+  const output = outputOf(child, recordOutput);
   const exited = new Promise<number | null>((resolve) => {
     child.on('close', resolve);
   });
-  return { child, exited, output: () => output };
+  return { child, exited, output };
 }
 
 const quote = (text: string) => `'${text.replaceAll("'", String.raw`'\''`)}'`;

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
 import { expect } from 'vitest';
+import { chromiumPath } from '../programs.ts';
 import { countCoverage } from './browser-coverage.ts';
-import { chromiumPath } from './chromium.ts';
 
 export interface ObservedPage {
   page: Page;

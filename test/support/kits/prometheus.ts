@@ -1,16 +1,12 @@
 import { spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, vi } from 'vitest';
 import { freePort } from '../http/free-port.ts';
 import { send } from '../http/http.ts';
+import { end, outputOf, untilListening } from '../programs.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 import { together } from './together.ts';
-
-export const hasPrometheus = ['promtool', 'prometheus'].every(
-  (program) => spawnSync(program, ['--version']).error === undefined,
-);
 
 /** @param input text for its standard input */
 export function runPromtool(args: string[], input = ''): { status: number | null; output: string } {
@@ -55,26 +51,11 @@ export const startPrometheus = ({ jobs, intervalMs }: PrometheusOptions) =>
       ],
       { stdio: ['ignore', 'ignore', 'pipe'] },
     );
-    let log = '';
-    child.stderr.on('data', (chunk: Buffer) => {
-      log += chunk.toString();
-    });
-    stack.defer(async () => {
-      if (child.exitCode !== null) return;
-      const exited = once(child, 'exit');
-      child.kill('SIGTERM');
-      await exited;
-    });
+    const log = outputOf(child);
+    stack.defer(() => end(child));
+    await untilListening(child, port, log);
     const origin = `http://127.0.0.1:${port}`;
-    const isReady = () =>
-      send(`${origin}/-/ready`).then(
-        ({ status }) => status === 200,
-        () => false,
-      );
-    for (let attempt = 0; !(await isReady()); attempt += 1) {
-      if (attempt === 400 || child.exitCode !== null) throw new Error(`prometheus does not start:\n${log}`);
-      await sleep(25);
-    }
+    await vi.waitFor(async () => expect((await send(`${origin}/-/ready`)).status).toBe(200), 10_000);
 
     /** Present value of each series. */
     async function query(expression: string): Promise<Series[]> {
@@ -84,10 +65,8 @@ export const startPrometheus = ({ jobs, intervalMs }: PrometheusOptions) =>
       return reply.data.result;
     }
 
-    const scraped = () => query('count_over_time(up[1h]) >= 2');
-    for (let attempt = 0; (await scraped()).length < Object.keys(jobs).length; attempt += 1) {
-      if (attempt === 400) throw new Error(`prometheus does not scrape:\n${log}`);
-      await sleep(50);
-    }
+    const isScraped = async () =>
+      (await query('count_over_time(up[1h]) >= 2')).length >= Object.keys(jobs).length;
+    await vi.waitUntil(isScraped, 20_000);
     return { query };
   });

@@ -1,16 +1,12 @@
-import { spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
+import { spawn } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { canConnect } from '../http/can-connect.ts';
 import { freePort } from '../http/free-port.ts';
+import { end, outputOf, untilListening } from '../programs.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
+import { together } from './together.ts';
 
 export type ProxyName = 'nginx' | 'haproxy';
-
-export const hasNginx = spawnSync('nginx', ['-v']).error === undefined;
-export const hasHaproxy = spawnSync('haproxy', ['-v']).error === undefined;
 
 const nginxConfig = (directory: string, port: number, upstreamPort: number, normalizes: boolean) => `
 daemon off; worker_processes 1; pid ${directory}/nginx.pid; error_log ${directory}/error.log;
@@ -62,32 +58,22 @@ backend gateway
  * @param upstreamPort of the service behind it
  * @param options.normalizes whether the service gets paths as the proxy reads them, and not as they were sent
  */
-export async function startReverseProxy(name: ProxyName, upstreamPort: number, { normalizes = false } = {}) {
-  const directory = await temporaryDirectory();
-  const port = await freePort();
-  const config = join(directory.path, `${name}.conf`);
-  const makeConfig = name === 'nginx' ? nginxConfig : haproxyConfig;
-  await writeFile(config, makeConfig(directory.path, port, upstreamPort, normalizes));
-  const args = name === 'nginx' ? ['-p', directory.path, '-c', config] : ['-f', config];
-  const child = spawn(name, args, { stdio: ['ignore', 'pipe', 'inherit'] });
-  let output = '';
-  child.stdout.on('data', (chunk: Buffer) => {
-    output += chunk.toString('latin1');
+export const startReverseProxy = (name: ProxyName, upstreamPort: number, { normalizes = false } = {}) =>
+  together(async (stack) => {
+    const { path } = stack.use(await temporaryDirectory());
+    const port = await freePort();
+    const config = join(path, `${name}.conf`);
+    const makeConfig = name === 'nginx' ? nginxConfig : haproxyConfig;
+    await writeFile(config, makeConfig(path, port, upstreamPort, normalizes));
+    const args = name === 'nginx' ? ['-p', path, '-c', config] : ['-f', config];
+    const child = spawn(name, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+    stack.defer(() => end(child));
+    const output = outputOf(child);
+    await untilListening(child, port);
+    return {
+      port,
+      url: `http://127.0.0.1:${port}`,
+      /** Its log: a line with the target of each request that it has seen. */
+      log: async () => (name === 'nginx' ? readFile(join(path, 'access.log'), 'latin1') : output()),
+    };
   });
-  for (let attempt = 0; !(await canConnect(port)); attempt += 1) {
-    if (attempt === 200 || child.exitCode !== null) throw new Error(`${name} does not start`);
-    await sleep(25);
-  }
-  return {
-    port,
-    url: `http://127.0.0.1:${port}`,
-    /** Its log: a line with the target of each request that it has seen. */
-    log: async () => (name === 'nginx' ? readFile(join(directory.path, 'access.log'), 'latin1') : output),
-    async [Symbol.asyncDispose]() {
-      const exited = once(child, 'exit');
-      child.kill('SIGTERM');
-      await exited;
-      await directory[Symbol.asyncDispose]();
-    },
-  };
-}

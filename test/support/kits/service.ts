@@ -1,8 +1,12 @@
 import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { evidenceDirectory, recordOutput, recordSecrets } from '../checks/evidence.ts';
 import { send } from '../http/http.ts';
+import { outputOf } from '../programs.ts';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 
@@ -40,19 +44,14 @@ export async function runProgram(
   // A program may exit without reading all of it.
   child.stdin?.on('error', () => {});
   child.stdin?.end(limits.input);
-  let stdout = '';
-  let stderr = '';
-  child.stdout?.on('data', (chunk: Buffer) => {
-    stdout += chunk.toString();
-  });
-  child.stderr?.on('data', (chunk: Buffer) => {
-    stderr += chunk.toString();
-  });
-  const code = await new Promise<number | null>((resolve) => {
-    child.on('close', resolve);
-  });
+  const read = (stream: Readable | null) => (stream === null ? '' : text(stream));
+  const [closed, stdout, stderr] = await Promise.all([
+    once(child, 'close') as Promise<[number | null]>,
+    read(child.stdout),
+    read(child.stderr),
+  ]);
   recordSecrets(stdout);
-  return { code, stdout, stderr };
+  return { code: closed[0], stdout, stderr };
 }
 
 let opsHost: ChildProcess | undefined;
@@ -83,36 +82,24 @@ export function runOps(args: readonly string[], env: Record<string, string> = {}
 
 interface SpawnOptions {
   ipc?: boolean;
-  /** Limit of open files (`ulimit -n`); undefined for that of the tests. */
-  openFiles?: number | undefined;
+  /** Limit of open files (`ulimit -n`). */
+  openFiles?: number;
   /** Limit of file size in blocks of 512 bytes (`ulimit -f`): writes beyond it fail as on a full disk. */
-  fileBlocks?: number | undefined;
+  fileBlocks?: number;
   /** File descriptor that receives the log instead of output(). */
-  log?: number | undefined;
-  /** Directory of the sources; undefined for this checkout. */
+  log?: number;
+  /** Directory of the sources, by default this checkout. */
   directory?: string | undefined;
   /** Text for standard input, which is empty otherwise. */
-  input?: string | undefined;
+  input?: string;
   /** Whether it leads its own process group, as under a shell. */
-  ownGroup?: boolean | undefined;
+  ownGroup?: boolean;
   /** Further flags of Node. */
-  flags?: readonly string[] | undefined;
+  flags?: readonly string[];
 }
 
-function spawnNode(
-  args: string[],
-  env: Record<string, string>,
-  {
-    ipc = false,
-    openFiles,
-    fileBlocks,
-    log,
-    directory = root,
-    ownGroup = false,
-    input,
-    flags = [],
-  }: SpawnOptions = {},
-): ChildProcess {
+function spawnNode(args: string[], env: Record<string, string>, options: SpawnOptions): ChildProcess {
+  const { openFiles, fileBlocks, directory = root, input, ownGroup = false, flags = [] } = options;
   const node = [process.execPath, '--disable-warning=ExperimentalWarning', ...flags, ...args];
   const limits = Object.entries({ n: openFiles, f: fileBlocks })
     .filter(([, value]) => value !== undefined)
@@ -131,9 +118,9 @@ function spawnNode(
     },
     stdio: [
       input === undefined ? 'ignore' : 'pipe',
-      log ?? 'pipe',
+      options.log ?? 'pipe',
       'pipe',
-      ...(ipc ? (['ipc'] as const) : []),
+      ...(options.ipc ? (['ipc'] as const) : []),
     ],
     detached: ownGroup,
   });
@@ -183,13 +170,7 @@ async function startService(
   options: SpawnOptions = {},
 ): Promise<Service> {
   const child = spawnNode([script], env, { ...options, ipc: true });
-  let output = '';
-  for (const stream of [child.stdout, child.stderr]) {
-    stream?.on('data', (chunk: Buffer) => {
-      output += chunk.toString();
-      recordOutput(chunk.toString());
-    });
-  }
+  const output = outputOf(child, recordOutput);
   const exited = new Promise<number | null>((resolve) => {
     child.on('exit', resolve);
   });
@@ -197,7 +178,7 @@ async function startService(
     child.on('message', (message) => {
       if ((message as { type: string }).type === 'ready') resolve(message as Ready);
     });
-    void exited.then((code) => reject(new Error(`${script} exited with ${code}:\n${output}`)));
+    void exited.then((code) => reject(new Error(`${script} exited with ${code}:\n${output()}`)));
   });
   const stop = () => {
     child.kill('SIGTERM');
@@ -208,7 +189,7 @@ async function startService(
     url: `http://127.0.0.1:${ready.port}`,
     adminUrl: `http://127.0.0.1:${ready.adminPort}`,
     pid: child.pid ?? 0,
-    output: () => output,
+    output,
     pauseOutput: () => child.stdout?.pause(),
     resumeOutput: () => child.stdout?.resume(),
     signal: (signal) => child.kill(signal),
@@ -216,20 +197,16 @@ async function startService(
     stop,
     async [Symbol.asyncDispose]() {
       child.kill('SIGCONT');
-      if (ready.adminPort !== undefined) recordOutput(await metricsOf(ready.adminPort));
+      if (ready.adminPort !== undefined) {
+        // None of a service that does not respond any more.
+        const metrics = await send(`http://127.0.0.1:${ready.adminPort}/metrics`).catch(() => undefined);
+        recordOutput(metrics?.text ?? '');
+      }
       const killTimer = setTimeout(() => child.kill('SIGKILL'), 5000);
       await stop();
       clearTimeout(killTimer);
     },
   };
-}
-
-/** Returns an empty text if the service does not respond any more. */
-async function metricsOf(adminPort: number): Promise<string> {
-  return send(`http://127.0.0.1:${adminPort}/metrics`).then(
-    ({ text }) => text,
-    () => '',
-  );
 }
 
 /** Starts a gateway as a process on free ports. */

@@ -2,13 +2,36 @@ import { randomBytes } from 'node:crypto';
 import { anyRev, createCaller } from '../../../gateway/keys/api-key-cache.ts';
 import type { Limits } from '../../../gateway/limits/limits.ts';
 import { dayMs, dayNumberOf } from '../../../gateway/limits/windows.ts';
-import type { RedisClient } from '../../../gateway/platform/redis/redis-client.ts';
+import { scriptFiles, type RedisClient } from '../../../gateway/platform/redis/redis-client.ts';
 import { redisKeys } from '../../../gateway/platform/redis/redis-keys.ts';
+import { defineScripts, definitionsOf, loadScript } from '../../../gateway/platform/redis/scripts.ts';
 import type { QuotaDecision } from '../../../gateway/quota/quota-decision.ts';
 import { consumeQuota, giveBackQuota } from '../../../gateway/quota/redis-quota.ts';
 import { readUsageDays } from '../../../gateway/quota/usage.ts';
-import { scriptClock } from '../stores/scripted-clock.ts';
 import { createOpenBatch } from './quota-batch.ts';
+
+const clockKey = 'test:clock';
+
+/**
+ * Makes the gateway's scripts on this connection read the time from a Redis key instead of the server's clock, which
+ * cannot be set. Redis still deletes expired keys by the real time.
+ * @returns sets the clock, in Unix milliseconds
+ */
+function scriptClock(redis: RedisClient): (nowMs: number) => Promise<void> {
+  const withClock = (file: string) =>
+    loadScript(file).replace("redis.call('TIME')", `redis.call('LRANGE', '${clockKey}', 0, 1)`);
+  if (withClock('clock.lua') === loadScript('clock.lua'))
+    throw new Error('the scripts do not read TIME any more');
+  defineScripts(redis, definitionsOf(scriptFiles, withClock));
+  return async (nowMs) => {
+    const micros = (nowMs % 1000) * 1000;
+    await redis
+      .multi()
+      .del(clockKey)
+      .rpush(clockKey, Math.floor(nowMs / 1000), micros)
+      .exec();
+  };
+}
 
 const unlimited = { minute: 1_000_000, day: 1_000_000 };
 

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { freePort } from '../http/free-port.ts';
 import { temporaryDirectory } from '../kits/temporary-directory.ts';
+import { end } from '../programs.ts';
 
 const run = promisify(execFile);
 
@@ -76,13 +77,6 @@ export async function startPostgresServer() {
     }
   }
 
-  async function end(signal: NodeJS.Signals): Promise<void> {
-    if (child.exitCode !== null || child.signalCode !== null) return;
-    const exited = new Promise((resolve) => child.once('exit', resolve));
-    child.kill(signal);
-    await exited;
-  }
-
   await launch();
   return {
     /** Creates an empty database and returns its URL. */
@@ -107,7 +101,7 @@ export async function startPostgresServer() {
     restart: launch,
     async [Symbol.asyncDispose]() {
       // SIGQUIT is an immediate shutdown without a checkpoint.
-      await end('SIGQUIT');
+      await end(child, 'SIGQUIT');
       await directory[Symbol.asyncDispose]();
     },
   };

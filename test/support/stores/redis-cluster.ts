@@ -17,19 +17,10 @@ export const startRedisCluster = () =>
   together(async (stack) => {
     const nodes: RedisProcess[] = [];
     for (let index = 0; index < 2 * masters; index += 1) {
-      const args = ['--cluster-enabled', 'yes', '--cluster-config-file', 'nodes.conf'];
-      args.push('--cluster-port', String(await freePort()), '--cluster-node-timeout', String(nodeTimeoutMs));
-      args.push(
-        '--save',
-        '',
-        '--appendonly',
-        'yes',
-        '--appendfsync',
-        'no',
-        '--repl-diskless-sync-delay',
-        '0',
-      );
-      nodes.push(stack.use(await startRedisProcess(() => args)));
+      const cluster = `--cluster-port ${await freePort()} --cluster-node-timeout ${nodeTimeoutMs} --cluster-enabled yes`;
+      const persistence = '--appendonly yes --appendfsync no --repl-diskless-sync-delay 0';
+      const args = `${cluster} --cluster-config-file nodes.conf ${persistence} --save`.split(' ');
+      nodes.push(stack.use(await startRedisProcess(() => [...args, ''])));
     }
     const addresses = nodes.map(({ port }) => `127.0.0.1:${port}`);
     await run('redis-cli', ['--cluster', 'create', ...addresses, '--cluster-replicas', '1', '--cluster-yes']);

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { freePort } from '../http/free-port.ts';
 import { temporaryDirectory } from '../kits/temporary-directory.ts';
+import { end } from '../programs.ts';
 
 /** A redis-server on the loopback interface. */
 export interface RedisProcess extends AsyncDisposable {
@@ -44,13 +45,6 @@ export async function startRedisProcess(args: (directory: string) => string[]): 
     }
   }
 
-  async function kill(): Promise<void> {
-    if (child.exitCode !== null || child.signalCode !== null) return;
-    const exited = new Promise((resolve) => child.once('exit', resolve));
-    child.kill('SIGKILL');
-    await exited;
-  }
-
   const redis = new Redis(port, '127.0.0.1', {
     maxRetriesPerRequest: 0,
     retryStrategy: () => 25,
@@ -62,11 +56,11 @@ export async function startRedisProcess(args: (directory: string) => string[]): 
     port,
     redis,
     signal: (signal) => child.kill(signal),
-    kill,
+    kill: () => end(child, 'SIGKILL'),
     restart: launch,
     async [Symbol.asyncDispose]() {
       redis.disconnect();
-      await kill();
+      await end(child, 'SIGKILL');
       await directory[Symbol.asyncDispose]();
     },
   };

@@ -15,8 +15,8 @@ const sentinelDelayMs = 200;
 /** Starts a master with two replicas, and three Sentinels that watch them. */
 export const startRedisSentinels = () =>
   together(async (stack) => {
-    const persistence = '--appendonly yes --appendfsync no --repl-diskless-sync-delay 0'.split(' ');
-    persistence.push('--save', '');
+    const args = '--appendonly yes --appendfsync no --repl-diskless-sync-delay 0 --save'.split(' ');
+    const persistence = [...args, ''];
     const first = stack.use(await startRedisProcess(() => persistence));
     const servers = [first];
     for (let index = 0; index < 2; index += 1) {

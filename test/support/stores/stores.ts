@@ -1,12 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { inject } from 'vitest';
-import { startRedisServer } from './redis-server.ts';
-
-/** Redis and database of the services, as environment variables. */
-interface StoreSetup extends AsyncDisposable {
-  env: Record<string, string>;
-}
 
 /** Creates an empty database on the shared PostgreSQL and returns its URL. */
 export async function createDatabase(): Promise<string> {
@@ -26,13 +20,4 @@ export async function createDatabase(): Promise<string> {
  */
 export async function anyDatabase(): Promise<Record<string, string>> {
   return inject('postgresAdminUrl') === undefined ? {} : { DATABASE_URL: await createDatabase() };
-}
-
-/** Starts redis-server, and creates a database: tag the tests with `redis-server` and `postgresql`. */
-export async function startStores(): Promise<StoreSetup> {
-  const redis = await startRedisServer();
-  return {
-    env: { REDIS_URL: redis.url, DATABASE_URL: await createDatabase() },
-    [Symbol.asyncDispose]: () => redis[Symbol.asyncDispose](),
-  };
 }

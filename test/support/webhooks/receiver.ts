@@ -1,6 +1,7 @@
 import { fork } from 'node:child_process';
 import { createHmac } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
+import { end } from '../programs.ts';
 
 /** A request that a receiver has got. */
 export interface Received {
@@ -24,11 +25,7 @@ export async function startReceiver() {
     received,
     /** Those to a path, in the order of their arrival. */
     at: (path: string) => received.filter(({ url }) => url === path),
-    async [Symbol.asyncDispose]() {
-      const exited = new Promise((resolve) => child.once('exit', resolve));
-      child.kill('SIGKILL');
-      await exited;
-    },
+    [Symbol.asyncDispose]: () => end(child, 'SIGKILL'),
   };
 }
 
