@@ -50,12 +50,6 @@ for (const { name, open, tags } of petsDatabases)
         expect((await get(`/v1/pets/${id}`)).json).toEqual(response.json);
       });
 
-      test('defaults the status to available, trims the name and ignores an id', async () => {
-        const response = await create({ name: '  Żółw 🐢\t', categoryId: 1, id: 4711, extra: {} });
-        expect(response).toMatchObject({ status: 201, json: { name: 'Żółw 🐢', status: 'available' } });
-        expect((response.json as { id: number }).id).not.toBe(4711);
-      });
-
       test.each(['9223372036854775807', '-9223372036854775808', '9007199254740993', '0'])(
         'the 64-bit integer %s is returned exactly',
         async (categoryId) => {
@@ -104,7 +98,7 @@ for (const { name, open, tags } of petsDatabases)
         }
         for (const [query, limit] of [
           ['', 20],
-          ['limit=7', 7],
+          ['limit=7&colour=red&limit[]=5', 7],
           ['limit=100', 100],
           ['limit=4&status=sold', 4],
         ] as const) {
@@ -128,29 +122,9 @@ for (const { name, open, tags } of petsDatabases)
         }
       });
 
-      test('a cursor works with another limit and another status', async () => {
-        const first = await get('/v1/pets?limit=10');
-        const cursor = /cursor=([\w-]+)/.exec(first.header('Link') ?? '')?.[1];
-        const rest = (await get(`/v1/pets?limit=3&status=available&cursor=${cursor}`)).json as {
-          id: number;
-        }[];
-        const { pets } = await service.store.list({ limit: 10, status: undefined, afterId: undefined });
-        expect(rest).toHaveLength(3);
-        expect(rest[0]?.id).toBeGreaterThan(Number(pets.at(-1)?.id));
-      });
-
-      test('the last page has no Link', async () => {
-        expect((await get('/v1/pets?limit=1&cursor=f_________8')).json).toEqual([]);
-        expect((await get('/v1/pets?limit=1&cursor=f_________8')).header('Link')).toBeUndefined();
-      });
-
       test('an invalid parameter is refused by its name', async () => {
         const reason = 'limit must be an integer from 1 to 100.';
         expectError(await get('/v1/pets?limit=0'), 400, 'invalid_request', reason);
-      });
-
-      test('unknown parameters are ignored', async () => {
-        expect((await get('/v1/pets?limit=1&colour=red&limit[]=5')).json).toHaveLength(1);
       });
     });
 
@@ -209,11 +183,6 @@ for (const { name, open, tags } of petsDatabases)
           }
         },
       );
-
-      test('health checks need no token', async () => {
-        expect((await send(`${service.url}/livez`)).json).toEqual({ status: 'ok' });
-        expect((await send(`${service.url}/readyz`)).json).toEqual({ status: 'ok', database: 'ok' });
-      });
 
       test.each(['/v1/pets/..%2f..%2freadyz', '/v1/pets/%2e%2e/%2e%2e/readyz', '/v1/pets/../../readyz'])(
         'a path that is not canonical leads nowhere: %s',

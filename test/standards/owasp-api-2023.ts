@@ -27,7 +27,7 @@ API3, exposure: broken object property level authorization: nothing that is not 
   contract/contract.slow: every documented response has been seen
 API3, assignment: fields that a caller may not set are ignored
   security/hostile-json.slow: %s sets no fields of the pet
-  pets-service/pets-api: defaults the status to available, trims the name and ignores an id
+  unit/pets-service/pets/pet-input: drops unknown fields and a client's id
 API4, rate: unrestricted resource consumption: requests are limited, exactly
   gateway/quota-concurrency: are allowed up to exactly the smaller limit, through any number of gateways
   gateway/customers: get exactly its limit together on several gateways, while keys are rotated, added and revoked and its plan changes
