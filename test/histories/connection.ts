@@ -6,14 +6,11 @@ import { createRedis, type RedisClient } from '../../gateway/platform/redis/redi
 const attemptMs = 1000;
 const retryMs = 50;
 
-/** An operator's connection to a Redis that may move to another address while its gateway starts again. */
-export interface MovingConnection extends Disposable {
-  /** Resolves with the present connection. */
-  open(): Promise<RedisClient>;
-}
-
-/** @param url the present address, if there is one */
-export function createConnection(url: () => string | undefined): MovingConnection {
+/**
+ * An operator's connection to a Redis that may move to another address while its gateway starts again.
+ * @param url the present address, if there is one
+ */
+export function createConnection(url: () => string | undefined) {
   let present: { url: string; redis: RedisClient } | undefined;
 
   async function connect(address: string): Promise<void> {
@@ -32,7 +29,8 @@ export function createConnection(url: () => string | undefined): MovingConnectio
   }
 
   return {
-    async open() {
+    /** Resolves with the present connection. */
+    async open(): Promise<RedisClient> {
       for (;;) {
         const address = url();
         if (present !== undefined && present.url === address) return present.redis;

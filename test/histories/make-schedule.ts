@@ -12,14 +12,6 @@ import {
   type Schedule,
 } from './schedule.ts';
 
-export interface ScheduleOptions {
-  seed: number;
-  lengthMs: number;
-  gateways?: number;
-  /** Kinds of faults; all if absent. */
-  kinds?: readonly FaultKind[];
-}
-
 /** What a seed decides, in the order in which it is asked. */
 function drawsOf(seed: number) {
   const random = seededRandom(seed);
@@ -58,15 +50,10 @@ const manners: readonly Manner[] = ['steady', 'burst', 'obedient', 'stubborn'];
 const quietMs = 1500;
 
 /** The schedule of a seed: always the same. */
-export function makeSchedule({
-  seed,
-  lengthMs,
-  gateways: count,
-  kinds = allKinds,
-}: ScheduleOptions): Schedule {
+export function makeSchedule({ seed, lengthMs }: Pick<Schedule, 'seed' | 'lengthMs'>): Schedule {
   const { between, pick, chance } = drawsOf(seed);
 
-  const gateways = count ?? between(2, mostGateways);
+  const gateways = between(2, mostGateways);
   const limits = (): WindowLimits => ({ minute: between(4, 30), day: between(20, 120) });
   const plans = { small: limits(), large: limits() };
   const ownLimits = (): OwnerLimits => ({
@@ -131,7 +118,7 @@ export function makeSchedule({
   const busyUntil = new Map<string, number>();
   for (let atMs = quietMs; ;) {
     atMs += between(100, 2000);
-    const kind = pick(kinds);
+    const kind = pick(allKinds);
     const forMs = between(50, 2500);
     if (atMs > lengthMs - quietMs) break;
     if (atMs + forMs > lengthMs - quietMs) continue;

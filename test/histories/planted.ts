@@ -48,21 +48,14 @@ async function plant({ edits }: Planted): Promise<() => Promise<void>> {
 
 /** @returns what `npm run histories` prints in the copy */
 function runHistories(): Promise<string> {
-  const args = [
-    'test/histories/histories.ts',
-    '--seeds',
-    values.seeds,
-    '--shards',
-    values.shards,
-    '--seconds',
-    values.seconds,
-    '--tries',
-    '0',
-  ];
+  const { only: _only, ...passed } = { ...values, tries: '0' };
+  const args = Object.entries(passed).flatMap(([name, value]) => [`--${name}`, value]);
   return new Promise((resolve) => {
     const env = { ...process.env, NODE_COMPILE_CACHE: join(copy.path, 'compiled') };
     const options = { cwd: copy.path, env, maxBuffer: 1e9 };
-    execFile(process.execPath, args, options, (_error, stdout, stderr) => resolve(stdout + stderr));
+    execFile(process.execPath, ['test/histories/histories.ts', ...args], options, (_error, stdout, stderr) =>
+      resolve(stdout + stderr),
+    );
   });
 }
 

@@ -4,26 +4,18 @@ import { hashApiKey } from '../../gateway/keys/api-key-format.ts';
 import type { IssuedKey } from '../support/kits/keys.ts';
 import { enterPortal, sendToPortal } from '../support/kits/portal-kit.ts';
 
-/** Customers in the portal, in a session each, which they have begun at the first gateway. */
-export interface PortalCustomers {
-  enter(owner: string): Promise<void>;
+/**
+ * Customers in the portal, in a session each, which they have begun at the first gateway.
+ * @param urls of the gateways @param connect returns the present connection to Redis
+ */
+export function createPortalCustomers(urls: readonly string[], connect: () => Promise<Session['redis']>) {
+  const sessions = new Map<string, Record<string, string>>();
+
   /**
    * Changes keys of the customer of a key.
    * @param path below /keys
    * @throws InvalidOperation if it was refused; another error if it may have been made
    */
-  change(gateway: number, key: IssuedKey, path: string, body?: object): Promise<unknown>;
-  /** The same for a change that issues a key. */
-  issue(gateway: number, key: IssuedKey, path: string, body: object): Promise<IssuedKey>;
-}
-
-/** @param urls of the gateways @param connect returns the present connection to Redis */
-export function createPortalCustomers(
-  urls: readonly string[],
-  connect: () => Promise<Session['redis']>,
-): PortalCustomers {
-  const sessions = new Map<string, Record<string, string>>();
-
   async function change(gateway: number, { customerId }: IssuedKey, path: string, body: object = {}) {
     const url = urls[gateway] ?? '';
     const { status, text, json } = await sendToPortal(
@@ -44,14 +36,15 @@ export function createPortalCustomers(
 
   return {
     change,
-    async enter(owner) {
+    async enter(owner: string) {
       const [origin = ''] = urls;
       const { cookie, csrfToken } = await enterPortal(origin, await connect(), owner);
       // As behind a load balancer, where all gateways have one address: the name of the cookie has its port.
       const { host: Host } = new URL(origin);
       sessions.set(owner, { Cookie: cookie, 'X-CSRF-Token': csrfToken, Host, Origin: origin });
     },
-    async issue(gateway, key, path, body) {
+    /** The same for a change that issues a key. */
+    async issue(gateway: number, key: IssuedKey, path: string, body: object): Promise<IssuedKey> {
       const { customerId } = key;
       const issued = (await change(gateway, key, path, body)) as { id: string; key: string };
       return { key: issued.key, id: issued.id, customerId, keyHash: hashApiKey(issued.key) };

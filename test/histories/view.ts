@@ -29,8 +29,6 @@ export interface View {
   changes<Does extends Change['does']>(does: Does): readonly ChangeOf<Does>[];
   /** The time, or the end of the faults that disturb a gateway around it. */
   calmAfter(gateway: number, ms: number): number;
-  /** Processes of gateways that ran in an interval, of one gateway or of all. */
-  lives(interval: Interval, gateway?: number): History['lives'];
 }
 
 /** A command that is given up after 100 ms, and a log line with the time in milliseconds. */
@@ -62,22 +60,20 @@ export function createView(history: History): View {
   /** States that may be in force in an interval: each from its change on, until the next one is made. */
   function states<State>(
     first: State | undefined,
-    made: readonly (Interval & { outcome: string; state: State })[],
+    made: readonly (Interval & { outcome: string; limits: State })[],
     interval: Interval,
     lateMs: (madeMs: number) => number,
   ): State[] {
-    const start = { startMs: -Infinity, endMs: -Infinity, outcome: 'made', state: first };
-    return [start, ...made].flatMap(({ startMs, state }, index) => {
+    const start = { startMs: -Infinity, endMs: -Infinity, outcome: 'made', limits: first };
+    return [start, ...made].flatMap(({ startMs, limits }, index) => {
       const next = made.slice(index).filter(({ outcome }) => outcome === 'made');
       const untilMs = Math.min(Infinity, ...next.map(({ endMs }) => lateMs(endMs)));
-      return state !== undefined && startMs <= interval.endMs && untilMs >= interval.startMs ? [state] : [];
+      return limits !== undefined && startMs <= interval.endMs && untilMs >= interval.startMs ? [limits] : [];
     });
   }
 
   function planLimits(plan: string, interval: Interval, lateMs: (ms: number) => number): WindowLimits[] {
-    const made = changes('set plan')
-      .filter((change) => change.plan === plan)
-      .map((change) => Object.assign({ state: change.limits }, change));
+    const made = changes('set plan').filter((change) => change.plan === plan);
     return states(history.plans[plan], made, interval, lateMs);
   }
 
@@ -87,9 +83,7 @@ export function createView(history: History): View {
     interval: Interval,
     lateMs: (ms: number) => number,
   ) {
-    const made = changes('set limits')
-      .filter((change) => change.owner === owner)
-      .map((change) => Object.assign({ state: change.limits }, change));
+    const made = changes('set limits').filter((change) => change.owner === owner);
     const found = states<OwnerLimits>(history.owners[owner], made, interval, (ms) => ms);
     return found.flatMap(
       (own) => own[window] ?? planLimits(own.plan, interval, lateMs).map((limits) => limits[window]),
@@ -118,9 +112,5 @@ export function createView(history: History): View {
       limitsWithin(owner, window, { startMs: -Infinity, endMs }, () => Infinity),
     changes,
     calmAfter,
-    lives: (interval, gateway) =>
-      history.lives.filter(
-        (life) => (gateway === undefined || life.gateway === gateway) && overlaps(life, interval),
-      ),
   };
 }

@@ -9,7 +9,7 @@ import {
 } from '../history.ts';
 import { endOf, numberIn, shownWindows } from '../rate-headers.ts';
 import type { View } from '../view.ts';
-import type { Find } from './promise.ts';
+import { finding, findingIf, type Find } from './promise.ts';
 
 const isRevocation = ({ code }: RecordedRequest) => code === 'revoked_api_key' || code === 'expired_api_key';
 const isBanned = ({ code }: RecordedRequest) => code === 'api_key_banned';
@@ -29,7 +29,7 @@ export const revokedIsRefused: Find = (view) => {
     requestsOf(view, key)
       .filter((request) => outcome === 'made' && request.startMs > endMs && !view.mayBeLocal(request))
       .filter((request) => isServed(request) || forwarded.has(request.id))
-      .map((request) => ({ message: `${key}: served after it was revoked`, requests: [request] })),
+      .map((request) => finding(`${key}: served after it was revoked`, request)),
   );
 };
 
@@ -40,7 +40,7 @@ export const expiredIsRefused: Find = (view) =>
       .filter((request) => outcome === 'made' && request.startMs > endMs + afterMs + clockMs)
       // What a gateway read before the change has no end yet.
       .filter((request) => isServed(request) && !view.mayBeLocal(request))
-      .map((request) => ({ message: `${key}: served after its end`, requests: [request] })),
+      .map((request) => finding(`${key}: served after its end`, request)),
   );
 
 /** A key that is valid gets a response, or learns which of its limits is used up. */
@@ -55,7 +55,7 @@ export const suspendedIsRefused: Find = (view) =>
     return (view.byOwner.get(owner) ?? [])
       .filter((request) => outcome === 'made' && request.startMs > endMs && request.endMs < untilMs)
       .filter((request) => isTakenForValid(request) && !view.mayBeLocal(request))
-      .map((request) => ({ message: `${owner}: accepted while it was suspended`, requests: [request] }));
+      .map((request) => finding(`${owner}: accepted while it was suspended`, request));
   });
 
 /** Whether the owner of a key may be suspended, as far as any gateway knows. */
@@ -79,10 +79,7 @@ export const validIsAccepted: Find = (view) => {
       const possible = ends.filter(({ key, startMs }) => key === request.key && startMs <= request.endMs);
       return possible.length === 0 || !isRevocation(request);
     })
-    .map((request) => ({
-      message: `${request.key}: ${request.code} although it is valid`,
-      requests: [request],
-    }));
+    .map((request) => finding(`${request.key}: ${request.code} although it is valid`, request));
 };
 
 /** While a ban of an operator lasts, no request that is sent after its confirmation succeeds. */
@@ -97,7 +94,7 @@ export const bannedIsRefused: Find = (view) => {
       .filter(({ startMs, endMs }) => startMs > ban.endMs && endMs < ban.startMs + ban.forMs)
       .filter((request) => !lifts.some((lift) => replaces(lift, request)))
       .filter((request) => !bans.some((other) => other !== ban && replaces(other, request)))
-      .map((request) => ({ message: `${ban.key}: served during its ban`, requests: [request] }));
+      .map((request) => finding(`${ban.key}: served during its ban`, request));
   });
 };
 
@@ -134,7 +131,7 @@ function strikesNeeded(view: View, { owner, endMs }: RecordedRequest): number {
 const sameEndMs = 500;
 
 /** The first response of each ban of a key by gateways, and when the ban ends. Bans are told apart by their ends. */
-export function bansOf(view: View, key: string): { first: RecordedRequest; end: Interval }[] {
+function bansOf(view: View, key: string): { first: RecordedRequest; end: Interval }[] {
   const bans: { first: RecordedRequest; end: Interval }[] = [];
   for (const request of requestsOf(view, key)) {
     if (!isBanned(request) || mayBeBannedByOperator(view, request)) continue;
@@ -157,14 +154,9 @@ export const bansAreEarned: Find = (view) =>
       const strikes = refused.filter(({ endMs }) => endMs > beganMs + graceMs);
       const needed = strikesNeeded(view, first);
       // With the one that led to the ban.
-      return strikes.length + 1 < needed
-        ? [
-            {
-              message: `${key}: banned after ${strikes.length + 1} of ${needed} strikes`,
-              requests: [...strikes.slice(0, 3), first],
-            },
-          ]
-        : [];
+      const count = strikes.length + 1;
+      const message = `${key}: banned after ${count} of ${needed} strikes`;
+      return findingIf(count < needed, message, ...strikes.slice(0, 3), first);
     });
   });
 
@@ -184,10 +176,7 @@ export const liftedIsFree: Find = (view) =>
         (request) =>
           strikesBetween(view, lift.key, lift.startMs, request.endMs).length < strikesNeeded(view, request),
       )
-      .map((request) => ({
-        message: `${lift.key}: banned although its ban was lifted`,
-        requests: [request],
-      })),
+      .map((request) => finding(`${lift.key}: banned although its ban was lifted`, request)),
   );
 
 /** A request after the Retry-After of a ban is not banned, unless there were new strikes. */
@@ -215,15 +204,10 @@ export const banEndsWithRetryAfter: Find = (view) =>
           view.calmAfter(before.gateway, ban.endMs) + rememberedMs > before.startMs &&
           ban.startMs < request.endMs,
       );
-      const strikes = strikesBetween(view, key, overMs, request.endMs).length + 1;
-      return isNew || strikes >= strikesNeeded(view, request)
-        ? []
-        : [
-            {
-              message: `${key}: banned after Retry-After, with ${strikes - 1} refused since`,
-              requests: [before, request],
-            },
-          ];
+      const strikes = strikesBetween(view, key, overMs, request.endMs).length;
+      const isEarned = isNew || strikes + 1 >= strikesNeeded(view, request);
+      const message = `${key}: banned after Retry-After, with ${strikes} refused since`;
+      return findingIf(!isEarned, message, before, request);
     });
   });
 
@@ -231,7 +215,4 @@ export const banEndsWithRetryAfter: Find = (view) =>
 export const banShowsNothingLeft: Find = (view) =>
   view.history.requests
     .filter((request) => isBanned(request) && shownWindows(request).get('ban')?.remaining !== 0)
-    .map((request) => ({
-      message: `${request.key}: a ban shows that something is left`,
-      requests: [request],
-    }));
+    .map((request) => finding(`${request.key}: a ban shows that something is left`, request));

@@ -8,3 +8,11 @@ export interface Finding {
 
 /** Finds all that contradicts a promise, in whatever order concurrent requests were decided. */
 export type Find = (view: View) => readonly Finding[];
+
+export const finding = (message: string, ...requests: readonly RecordedRequest[]): Finding => ({
+  message,
+  requests,
+});
+
+export const findingIf = (isBroken: boolean, ...shown: Parameters<typeof finding>): Finding[] =>
+  isBroken ? [finding(...shown)] : [];

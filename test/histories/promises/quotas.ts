@@ -1,8 +1,8 @@
 import { isGivenBack, isServed, mayCount, type LimitedWindow, type RecordedRequest } from '../history.ts';
 import { endOf, numberIn, shownWindows } from '../rate-headers.ts';
-import { daysOf, minuteMs, minutesOf, type Decided, type SeenWindow } from '../seen-windows.ts';
+import { daysOf, minuteMs, minutesOf, type Decided } from '../seen-windows.ts';
 import type { View } from '../view.ts';
-import type { Find } from './promise.ts';
+import { finding, findingIf, type Find } from './promise.ts';
 
 const seenWindows = (view: View) =>
   Array.from(view.byOwner.keys(), (owner) =>
@@ -28,14 +28,8 @@ export const neverOverLimit: Find = (view) =>
     return served.flatMap(({ request }) => {
       const place = window.usedBefore + countBefore(ends, request.startMs) + 1;
       const limit = Math.max(...view.limits(owner, window.name, request, request.gateway));
-      return place > limit
-        ? [
-            {
-              message: `${owner}: request ${place} of a ${window.name} of ${limit} was served`,
-              requests: [request],
-            },
-          ]
-        : [];
+      const message = `${owner}: request ${place} of a ${window.name} of ${limit} was served`;
+      return findingIf(place > limit, message, request);
     });
   });
 
@@ -67,10 +61,12 @@ export const placesDiffer: Find = (view) =>
         const last = same.at(-1);
         return last !== undefined && same.length > 1 + mostTakenBack(view, owner, window.name, last.request);
       })
-      .map(([place, same]) => ({
-        message: `${owner}: ${same.length} requests are number ${place} of one ${window.name}`,
-        requests: same.map(({ request }) => request),
-      }));
+      .map(([place, same]) =>
+        finding(
+          `${owner}: ${same.length} requests are number ${place} of one ${window.name}`,
+          ...same.map(({ request }) => request),
+        ),
+      );
   });
 
 /** A window goes on for its whole length: all responses agree on its end, and two ends are a minute apart. */
@@ -81,10 +77,13 @@ export const windowsAreFixed: Find = (view) =>
       const requests = minute.decided.map(({ request }) => request);
       const next = minutes[index + 1];
       if (minute.startMs > minute.endMs + 50)
-        return [{ message: `${owner}: the end of a minute has moved`, requests }];
-      return next !== undefined && next.endMs - minute.startMs < minuteMs - 50
-        ? [{ message: `${owner}: two minutes end less than a minute apart`, requests: requests.slice(-1) }]
-        : [];
+        return [finding(`${owner}: the end of a minute has moved`, ...requests)];
+      const isTooSoon = next !== undefined && next.endMs - minute.startMs < minuteMs - 50;
+      return findingIf(
+        isTooSoon,
+        `${owner}: two minutes end less than a minute apart`,
+        ...requests.slice(-1),
+      );
     });
   });
 
@@ -101,9 +100,7 @@ export const twoWindowsAtMost: Find = (view) =>
       ).length;
       return inMinute - sentBefore > 2 * Math.max(...view.limitsUntil(owner, 'minute', Infinity));
     });
-    return over === undefined
-      ? []
-      : [{ message: `${owner}: more than two minutes' requests in 60 s`, requests: [over] }];
+    return over === undefined ? [] : [finding(`${owner}: more than two minutes' requests in 60 s`, over)];
   });
 
 /** The limit that a response shows was in force. */
@@ -111,14 +108,9 @@ export const shownLimitIsInForce: Find = (view) =>
   seenWindows(view).flatMap(({ owner, window }) =>
     window.decided.flatMap(({ request, shown }) => {
       const limits = view.limits(owner, window.name, request, request.gateway);
-      return limits.includes(shown.limit)
-        ? []
-        : [
-            {
-              message: `${owner}: a limit of ${shown.limit} a ${window.name} is shown, in force was ${limits.join(' or ')}`,
-              requests: [request],
-            },
-          ];
+      const inForce = limits.join(' or ');
+      const message = `${owner}: a limit of ${shown.limit} a ${window.name} is shown, in force was ${inForce}`;
+      return findingIf(!limits.includes(shown.limit), message, request);
     }),
   );
 
@@ -162,14 +154,8 @@ export const refusedOnlyWithoutRoom: Find = (view) =>
     const used =
       mayPrecede(view, owner, request, window, fromMs) + before.reduce((sum, opened) => sum + opened.used, 0);
     const limit = Math.min(...view.limits(owner, window, request, request.gateway));
-    return used < limit
-      ? [
-          {
-            message: `${owner}: refused by the ${window}, of which at most ${used} of ${limit} were used`,
-            requests: [request],
-          },
-        ]
-      : [];
+    const message = `${owner}: refused by the ${window}, of which at most ${used} of ${limit} were used`;
+    return findingIf(used < limit, message, request);
   });
 
 /** What a window has counted never falls, and each served request adds to it. */
@@ -187,14 +173,10 @@ export const remainingNeverRises: Find = (view) =>
       const before = most?.shown.used ?? window.usedBefore;
       const takenBack = mostTakenBack(view, owner, window.name, decided.request);
       const least = before - takenBack + (decided.served ? 1 : 0);
-      return decided.shown.isExact && decided.shown.used < least
-        ? [
-            {
-              message: `${owner}: a ${window.name} had counted ${least}, and then ${decided.shown.used}`,
-              requests: [...(most === undefined ? [] : [most.request]), decided.request],
-            },
-          ]
-        : [];
+      const { isExact, used } = decided.shown;
+      const message = `${owner}: a ${window.name} had counted ${least}, and then ${used}`;
+      const earlier = most === undefined ? [] : [most.request];
+      return findingIf(isExact && used < least, message, ...earlier, decided.request);
     });
   });
 
@@ -224,14 +206,9 @@ export const retryAfterSuffices: Find = (view) =>
       }
       if (latest === undefined) return [];
       const used = mayPrecede(view, owner, request, 'minute', latest.newFromMs);
-      return used < Math.min(...view.limits(owner, 'minute', request, request.gateway))
-        ? [
-            {
-              message: `${owner}: refused again after Retry-After, with ${used} requests since`,
-              requests: [latest.request, request],
-            },
-          ]
-        : [];
+      const limit = Math.min(...view.limits(owner, 'minute', request, request.gateway));
+      const message = `${owner}: refused again after Retry-After, with ${used} requests since`;
+      return findingIf(used < limit, message, latest.request, request);
     });
   });
 
@@ -256,10 +233,7 @@ export const limitWithoutRedis: Find = (view) =>
           const limit = Math.max(...limits);
           if (served.length > limit)
             return [
-              {
-                message: `${owner}: ${served.length} served without Redis in a minute of ${limit}`,
-                requests: served,
-              },
+              finding(`${owner}: ${served.length} served without Redis in a minute of ${limit}`, ...served),
             ];
           const refused = inMinute.find((request) => refusedBy(request) === 'minute');
           if (refused === undefined) return [];
@@ -271,17 +245,9 @@ export const limitWithoutRedis: Find = (view) =>
               minuteOf(request.endMs) >= minuteOf(refused.startMs) &&
               request.startMs < refused.endMs,
           ).length;
-          return used < room
-            ? [
-                {
-                  message: `${owner}: refused without Redis, with ${used} of ${room} used`,
-                  requests: [refused],
-                },
-              ]
-            : [];
+          const message = `${owner}: refused without Redis, with ${used} of ${room} used`;
+          return findingIf(used < room, message, refused);
         },
       );
     }),
   );
-
-export type { SeenWindow };

@@ -1,7 +1,7 @@
 import { disturbsDecisions, isServed, isUnchecked, overlaps, type RecordedRequest } from '../history.ts';
 import { endOf, numberIn, shownWindows } from '../rate-headers.ts';
 import type { View } from '../view.ts';
-import type { Find } from './promise.ts';
+import { finding, findingIf, type Find } from './promise.ts';
 
 /** What clients of these histories may get, that REFERENCE.md lists. */
 const documented: Readonly<Record<number, readonly string[]>> = {
@@ -20,7 +20,7 @@ export const onlyDocumented: Find = ({ history }) =>
   history.requests
     .filter((request) => request.status !== 0 && !isServed(request))
     .filter(({ status, code }) => documented[status]?.includes(code ?? '') !== true)
-    .map((request) => ({ message: `undocumented response ${describe(request)}`, requests: [request] }));
+    .map((request) => finding(`undocumented response ${describe(request)}`, request));
 
 /** What a process decides alone, or remembers, has the time of Redis as it was read over a link that may be slow. */
 const readClockMs = 500;
@@ -31,9 +31,7 @@ export const headersAgree: Find = (view) =>
     .filter(({ status }) => status !== 0)
     .flatMap((request) => {
       const problem = disagreement(request, view.mayBeLocal(request) ? readClockMs : 0);
-      return problem === undefined
-        ? []
-        : [{ message: `${describe(request)}: ${problem}`, requests: [request] }];
+      return problem === undefined ? [] : [finding(`${describe(request)}: ${problem}`, request)];
     });
 
 function disagreement(request: RecordedRequest, clockMs: number): string | undefined {
@@ -74,14 +72,8 @@ export const forwardedOnce: Find = ({ history }) => {
     const sent = times.get(request.id) ?? 0;
     const most = request.status === 401 || request.status === 429 ? 0 : request.method === 'POST' ? 1 : 2;
     const isWrong = sent > most || (sent === 0 && isServed(request));
-    return isWrong
-      ? [
-          {
-            message: `${request.method} with ${describe(request)} was forwarded ${sent} times`,
-            requests: [request],
-          },
-        ]
-      : [];
+    const message = `${request.method} with ${describe(request)} was forwarded ${sent} times`;
+    return findingIf(isWrong, message, request);
   });
 };
 
@@ -100,7 +92,7 @@ export const knownKeysAreServed: Find = (view) => {
         other.endMs < request.startMs &&
         other.startMs > (life?.startMs ?? Infinity),
     );
-    return isKnown ? [{ message: `${request.key}: not served, though known`, requests: [request] }] : [];
+    return findingIf(isKnown, `${request.key}: not served, though known`, request);
   });
 };
 
@@ -119,9 +111,8 @@ export const errorsHaveACause: Find = ({ history }: View) => {
     const isLost = request.status === 0;
     if (!isLost && request.code?.startsWith('upstream_') !== true) return [];
     const causes = isLost ? killed.filter(({ gateway }) => gateway === request.gateway) : upstream;
-    return causes.some((cause) => overlaps(cause, request))
-      ? []
-      : [{ message: `${isLost ? 'no response' : describe(request)} without a fault`, requests: [request] }];
+    const hasCause = causes.some((cause) => overlaps(cause, request));
+    return findingIf(!hasCause, `${isLost ? 'no response' : describe(request)} without a fault`, request);
   });
 };
 
@@ -134,12 +125,7 @@ export const outagesEnd: Find = ({ history }) =>
       (fault) => disturbsDecisions(fault) && (fault.gateway ?? gateway) === gateway && fault.startMs <= endMs,
     );
     const calmMs = Math.max(startMs, ...disturbing.map((fault) => fault.endMs));
-    return endMs > calmMs + backMs
-      ? [
-          {
-            message: `gateway ${gateway} did not use Redis for ${Math.round(endMs - calmMs)} ms after it was back`,
-            requests: [],
-          },
-        ]
-      : [];
+    const lateMs = endMs - calmMs;
+    const message = `gateway ${gateway} did not use Redis for ${Math.round(lateMs)} ms after it was back`;
+    return findingIf(lateMs > backMs, message);
   });

@@ -1,6 +1,6 @@
 import { counts, mayCount, type RecordedRequest } from '../history.ts';
 import type { View } from '../view.ts';
-import type { Find } from './promise.ts';
+import { findingIf, type Find } from './promise.ts';
 
 /** Whether a request was with a process that was killed later, which may have lost what it had not reported. */
 function mayBeLost({ history }: View, { gateway, startMs, endMs }: RecordedRequest): boolean {
@@ -39,12 +39,6 @@ export const useIsRecorded: Find = (view) => {
 };
 
 function outside(what: string, recorded: number, least: number, most: number) {
-  return recorded >= least && recorded <= most
-    ? []
-    : [
-        {
-          message: `${what} ${least === most ? least : `${least} to ${most}`}, recorded ${recorded}`,
-          requests: [],
-        },
-      ];
+  const range = least === most ? least : `${least} to ${most}`;
+  return findingIf(recorded < least || recorded > most, `${what} ${range}, recorded ${recorded}`);
 }

@@ -269,11 +269,6 @@ describe('record of use', () => {
 });
 
 test('every promise names its clause', () => {
-  expect(new Set(promises.map(({ name }) => name)).size).toBe(promises.length);
-  expect(
-    promises.filter(
-      ({ clause }) =>
-        !/specification|CLIENTS\.md|guide\.md|OPERATE\.md|RUNBOOK\.md|RECEIVING\.md/.test(clause),
-    ),
-  ).toEqual([]);
+  const documents = /specification|CLIENTS\.md|guide\.md|OPERATE\.md|RUNBOOK\.md|RECEIVING\.md/;
+  expect(Object.entries(promises).filter(([, [clause]]) => !documents.test(clause))).toEqual([]);
 });
