@@ -92,5 +92,7 @@ function toPetsError(thrown: unknown): PetsError {
   if (type === 'entity.parse.failed' && thrown instanceof RangeError) {
     return new PetsError('invalid_request', { message: 'The request body is nested too deeply.' });
   }
-  return new PetsError(bodyErrors[type] ?? 'internal_error', { cause: thrown });
+  const code = bodyErrors[type];
+  // Without the cause, which quotes the body.
+  return code === undefined ? new PetsError('internal_error', { cause: thrown }) : new PetsError(code);
 }
