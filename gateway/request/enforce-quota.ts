@@ -18,8 +18,7 @@ import type { CurrentDecision, DecisionListener, Limited } from '../quota/quota-
 import type { Quota } from '../quota/quota.ts';
 import { rateLimitHeaders } from '../quota/rate-limit-headers.ts';
 import type { UsageTotals } from '../quota/use-counts.ts';
-import { operationOf } from '../upstream/routes.ts';
-import type { OperationAccess } from '../upstream/service-description.ts';
+import { operationOf, type OperationAccess } from '../upstream/routes.ts';
 import type { RefuseAnonymous } from './authenticate.ts';
 import { callerOf, isUnrestrictedInPage, isUpgrade, setDecision } from './begin.ts';
 

@@ -1,6 +1,12 @@
 import { z } from 'zod';
-import { methods } from './check-description.ts';
-import { fieldsOf, referenceOf, resolveReference, type Fields } from './service-description.ts';
+import {
+  fieldsOf,
+  methods,
+  parametersOf,
+  referenceOf,
+  resolveReference,
+  type Fields,
+} from './service-description.ts';
 
 /*
  * The parts of an OpenAPI 3.1 document that the reference shows. References are resolved when a part is read, so that a
@@ -51,47 +57,13 @@ const contentShape = z.record(
   }),
 );
 
-const parameterShape = z.object({
-  name: z.string(),
-  in: z.enum(['query', 'header', 'path', 'cookie']),
-  description: z.string().optional(),
-  required: z.boolean().default(false),
-  schema: schemaShape.default({}),
-  example: textShape.optional(),
-  examples: z.record(z.string(), z.object({ value: textShape })).optional(),
-});
-
 const headerShape = z.object({ description: z.string().optional(), schema: schemaShape.default({}) });
-
-const responseShape = z.object({
-  description: z.string().default(''),
-  headers: z.record(z.string(), headerShape).default({}),
-  content: contentShape.default({}),
-});
-
-const unresolvedResponseShape = z.looseObject({ headers: z.record(z.string(), z.unknown()).default({}) });
-
-const sharedParametersShape = z.array(z.unknown()).default([]);
-
-const operationShape = z.object({
-  operationId: z.string(),
-  summary: z.string(),
-  description: z.string().default(''),
-  deprecated: z.boolean().default(false),
-  tags: z.array(z.string()).default([]),
-  parameters: z.array(z.unknown()).default([]),
-  requestBody: z.unknown().optional(),
-  responses: z.record(z.string(), z.unknown()),
-});
-
-const requestBodyShape = z.object({ content: contentShape });
 
 const documentShape = z.object({
   info: z.object({
     title: z.string(),
     version: z.string(),
     description: z.string().default(''),
-    contact: z.object({ url: z.string().optional(), email: z.string().optional() }).optional(),
   }),
   paths: z.record(z.string(), z.record(z.string(), z.unknown())),
   components: z
@@ -100,24 +72,14 @@ const documentShape = z.object({
 });
 
 export type Schema = z.infer<typeof schemaShape>;
-type Content = z.infer<typeof contentShape>;
-export type Parameter = z.infer<typeof parameterShape> & {
-  /** Values that are allowed, if the description lists them. */
-  choices: string[] | undefined;
-};
-type ApiResponse = z.infer<typeof responseShape>;
+type OperationShape = z.infer<ReturnType<typeof operationShapeOf>>;
+export type Parameter = OperationShape['parameters'][number];
 
-export interface Operation extends Omit<
-  z.infer<typeof operationShape>,
-  'parameters' | 'requestBody' | 'responses'
-> {
+export interface Operation extends OperationShape {
   /** Name of the method in capitals. */
   method: string;
   /** Path with the base path: /v1/orders/{id}. */
   path: string;
-  parameters: Parameter[];
-  requestBody: Content | undefined;
-  responses: { status: string; response: ApiResponse }[];
 }
 
 export interface ApiDocument {
@@ -125,7 +87,7 @@ export interface ApiDocument {
   version: string;
   description: string;
   /** Where clients find help: a page, or a `mailto:` URL. */
-  supportUrl: string | undefined;
+  supportUrl?: string | undefined;
   operations: Operation[];
   schemas: { name: string; schema: Schema }[];
 }
@@ -136,71 +98,70 @@ export interface ApiDocument {
  * @param serverPath path of the server, which the paths of all operations begin with
  * @throws Error if the document is not valid
  */
-export function readApiDocument(json: string, serverPath: string): ApiDocument {
+export function readApiDocument(json: string, serverPath: string, supportUrl?: string): ApiDocument {
   const root = fieldsOf(JSON.parse(json));
   const { info, paths, components } = documentShape.parse(root);
-  const readResponse = createReadResponse(root);
-  const operations = Object.entries(paths).flatMap(([path, item]) => {
-    const shared = sharedParametersShape.parse(item['parameters']);
-    return methods
-      .filter((method) => item[method] !== undefined)
-      .map((method) =>
-        readOperation(root, readResponse, { method, path: serverPath + path, shared, value: item[method] }),
-      );
-  });
+  const operationShape = operationShapeOf(root);
+  const operations = Object.entries(paths).flatMap(([path, item]) =>
+    methods.flatMap((method) => {
+      if (item[method] === undefined) return [];
+      const fields = fieldsOf(item[method]);
+      const operation = operationShape.parse({ ...fields, parameters: parametersOf(item, fields) });
+      return [{ ...operation, method: method.toUpperCase(), path: serverPath + path }];
+    }),
+  );
   const schemas = Object.entries(components.schemas).map(([name, schema]) => ({ name, schema }));
-  const { contact, ...texts } = info;
-  const supportUrl = contact?.url ?? (contact?.email && `mailto:${contact.email}`);
-  return { ...texts, supportUrl, operations, schemas };
+  return { ...info, supportUrl, operations, schemas };
 }
 
-interface OperationInput {
-  method: string;
-  path: string;
-  /** Parameters of all operations of the path. */
-  shared: unknown[];
-  value: unknown;
+/** An operation whose parts may be references into the document. */
+function operationShapeOf(root: Fields) {
+  const response = z.object({
+    description: z.string().default(''),
+    headers: z.record(z.string(), resolved(root, headerShape)).default({}),
+    content: contentShape.default({}),
+  });
+  const parameter = z
+    .object({
+      name: z.string(),
+      in: z.enum(['query', 'header', 'path', 'cookie']),
+      description: z.string().optional(),
+      required: z.boolean().default(false),
+      schema: schemaShape.default({}),
+      example: textShape.optional(),
+      examples: z.record(z.string(), z.object({ value: textShape })).optional(),
+    })
+    .transform((fields) => {
+      /** Values that are allowed, if the description lists them. */
+      const choices = schemaShape.parse(resolve(root, fields.schema)).enum;
+      return { ...fields, choices };
+    });
+  const body = z.object({ content: contentShape }).transform(({ content }) => content);
+  return z.object({
+    operationId: z.string(),
+    summary: z.string(),
+    description: z.string().default(''),
+    deprecated: z.boolean().default(false),
+    tags: z.array(z.string()).default([]),
+    parameters: z.array(resolved(root, parameter)),
+    requestBody: resolved(root, body).optional(),
+    responses: z
+      .record(z.string(), resolved(root, response))
+      .transform((responses) =>
+        Object.entries(responses).map(([status, each]) => ({ status, response: each })),
+      ),
+  });
 }
 
-function readOperation(
-  root: Fields,
-  readResponse: (value: unknown) => ApiResponse,
-  { method, path, shared, value }: OperationInput,
-): Operation {
-  const { parameters, requestBody, responses, ...operation } = operationShape.parse(value);
-  return {
-    ...operation,
-    method: method.toUpperCase(),
-    path,
-    parameters: [...shared, ...parameters].map((parameter) => readParameter(root, parameter)),
-    requestBody:
-      requestBody === undefined ? undefined : requestBodyShape.parse(resolve(root, requestBody)).content,
-    responses: Object.entries(responses).map(([status, response]) => ({
-      status,
-      response: readResponse(response),
-    })),
-  };
-}
-
-/** Reads each response that operations share once: every operation has a dozen of the gateway's. */
-function createReadResponse(root: Fields): (value: unknown) => ApiResponse {
-  const shared = new Map<string, ApiResponse>();
-  return function readResponse(value) {
+/** A part or a reference to one. Each target is read once: every operation has a dozen responses of the gateway's. */
+function resolved<Shape extends z.ZodType>(root: Fields, shape: Shape) {
+  const shared = new Map<string | undefined, z.output<Shape>>();
+  return z.unknown().transform((value): z.output<Shape> => {
     const reference = referenceOf(value);
-    const known = reference === undefined ? undefined : shared.get(reference);
-    if (known !== undefined) return known;
-    const { headers, ...fields } = unresolvedResponseShape.parse(resolve(root, value));
-    const resolved = Object.entries(headers).map(([name, header]) => [name, resolve(root, header)]);
-    const response = responseShape.parse({ ...fields, headers: Object.fromEntries(resolved) });
-    if (reference !== undefined) shared.set(reference, response);
-    return response;
-  };
-}
-
-function readParameter(root: Fields, value: unknown): Parameter {
-  const parameter = parameterShape.parse(resolve(root, value));
-  const choices = schemaShape.parse(resolve(root, parameter.schema)).enum;
-  return { ...parameter, choices };
+    const part = shared.get(reference) ?? shape.parse(resolve(root, value));
+    if (reference !== undefined) shared.set(reference, part);
+    return part;
+  });
 }
 
 /** @throws Error if there is nothing at the reference */

@@ -6,9 +6,8 @@ import type { Config } from '../platform/config/config.ts';
 import { defaultKeyPrefix } from '../platform/config/key-prefix.ts';
 import type { ApiConfig, DescriptionText, ServiceConfig } from '../platform/config/service-config.ts';
 import { parseYamlFile, YamlFileError, type YamlIssue } from '../platform/config/yaml-file.ts';
-import { describeServices } from './describe-services.ts';
+import { loadApiDescription } from './api-description.ts';
 import { petsApi, petsDescription, petsServiceName } from './pets-service.ts';
-import { fieldsOf, textOf } from './service-description.ts';
 import { generalKeyVariable, servicesFileSchema, type ServicesFile } from './services-file-schema.ts';
 
 type ServiceSettings = Pick<
@@ -71,11 +70,10 @@ function serviceConfig(
 /** @throws YamlFileError with everything that is wrong in the file and what it names */
 export function readServicesFile(path: string, settings: ServiceSettings): LoadedServices {
   const { services, api } = readServiceSettings(path, settings);
-  const { document } = describeServices(services, api);
+  const { document } = loadApiDescription(undefined, services, api);
   if (api.title === undefined && services.some(({ name }) => name === petsServiceName))
     return { services, api };
-  const title = textOf(fieldsOf(document['info'])['title']);
-  return { services, api: { ...api, productName: `${title} gateway` } };
+  return { services, api: { ...api, productName: `${document.title} gateway` } };
 }
 
 /** Leaves out whether the descriptions are valid. @throws YamlFileError with what is wrong in the file itself */

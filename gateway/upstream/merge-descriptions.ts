@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
 import { YamlFileError, type YamlIssue } from '../platform/config/yaml-file.ts';
-import { methods } from './check-description.ts';
 import { ownResponseHeaders } from './headers.ts';
 import { overlap, parameterNames } from './routes.ts';
 import {
@@ -8,6 +7,7 @@ import {
   isFields,
   listOf,
   mapFields,
+  methods,
   parametersOf,
   resolveReference,
   textOf,

@@ -1,5 +1,3 @@
-import type { OperationAccess } from './service-description.ts';
-
 /** One path of the API and its methods. */
 export interface ApiRoute {
   /** Path as in the OpenAPI document, with the base path: /v1/orders/{id}. */
@@ -22,6 +20,14 @@ export interface RoutedService {
   others?: RoutedOperation;
   /** Whether it has WebSockets. */
   upgrade?: boolean | undefined;
+}
+
+/** What an operation asks of a key. */
+export interface OperationAccess {
+  /** Scopes that the key needs, all of them. */
+  scopes: readonly string[];
+  /** Units that a request costs of each window. */
+  cost: number;
 }
 
 /** What passes to an operation, and what it asks of a key. */

@@ -1,8 +1,11 @@
 import { z } from 'zod';
 import { maxLimit } from '../limits/limits.ts';
 import { scopePattern } from '../limits/record-fields.ts';
+import { defaultBasePath } from '../platform/config/config.ts';
 import type { DescriptionText } from '../platform/config/service-config.ts';
 import { parseYamlFile, type YamlIssue } from '../platform/config/yaml-file.ts';
+import { isReservedInRequest } from './headers.ts';
+import { basePathIssue, basePathPattern, isMatchable, type OperationAccess } from './routes.ts';
 
 /** A part of a description: an object of JSON, whose integers are BigInt. */
 export type Fields = Readonly<Record<string, unknown>>;
@@ -56,6 +59,79 @@ export function readDescription({ file, text: source }: DescriptionText): Descri
   const options = { maxBytes, intAsBigInt: true };
   const { value, parsed, describe } = parseYamlFile(Buffer.from(source), file, outlineSchema, options);
   return { fields: fieldsOf(value), outline: parsed, describe };
+}
+
+/** Methods of a path that a service may have. */
+export const methods = ['get', 'post', 'put', 'patch', 'delete'];
+
+/**
+ * The part of a description that is published: a service is described for those who call it directly, too. The gateway asks for
+ * its own key, answers HEAD and OPTIONS, and passes neither cookies nor the headers that it sets itself.
+ */
+export function publishedPart(description: Description): Description {
+  const { fields } = description;
+  const { openapi, info, servers, tags, components: described } = fields;
+  const { securitySchemes: _others, ...components } = fieldsOf(described);
+  const passing = ({ parameters }: Fields) =>
+    parameters === undefined ? {} : { parameters: listOf(parameters).filter(passes) };
+  const passes = (parameter: unknown) => {
+    const { in: place, name } = fieldsOf(resolveReference(fields, parameter));
+    return place !== 'cookie' && !(place === 'header' && isReservedInRequest(textOf(name)));
+  };
+  const paths = mapFields(fieldsOf(fields['paths']), (value) => {
+    const item = fieldsOf(value);
+    const { summary, description: text } = item;
+    const operations = methods.flatMap((method) => {
+      const operation = item[method];
+      if (!isFields(operation)) return operation === undefined ? [] : [[method, operation]];
+      const { servers: _servers, callbacks: _callbacks, security, ...rest } = operation;
+      return [[method, { ...rest, ...passing(rest), ...(isAboutScopes(security) && { security }) }]];
+    });
+    return { summary, description: text, ...passing(item), ...Object.fromEntries(operations) };
+  });
+  return { ...description, fields: { openapi, info, servers, tags, paths, components } };
+}
+
+/** Whether the security of an operation is about keys of the gateway, and not only about direct callers of the service. */
+function isAboutScopes(security: unknown): boolean {
+  return listOf(security).some((requirement) => 'apiKey' in fieldsOf(requirement));
+}
+
+/** Finds paths that no request can match, and scopes and costs that mean nothing. */
+export function checkDescription({ fields }: Description): YamlIssue[] {
+  const issues: YamlIssue[] = [];
+  for (const [path, item] of Object.entries(fieldsOf(fields['paths']))) {
+    if (!isMatchable(path))
+      issues.push({ path: ['paths', path], text: `${path} is not a path such as /orders or /orders/{id}` });
+    for (const method of methods) {
+      const { security, [costField]: cost } = fieldsOf(fieldsOf(item)[method]);
+      const refuse = (field: string, reason: string) => {
+        const text = `${field} of ${method.toUpperCase()} ${path} ${reason}`;
+        issues.push({ path: ['paths', path, method, field], text });
+      };
+      if (security !== undefined && scopesOf(security) === undefined) refuse('security', securityIssue);
+      if (cost !== undefined && unitsOf(cost) === undefined) refuse(costField, costIssue);
+    }
+  }
+  return issues;
+}
+
+/** The base path of the operations of a service, which the address of its first server gives. */
+export function basePathOf({ outline }: Description): { basePath: string; issues: YamlIssue[] } {
+  const [server] = outline.servers ?? [];
+  if (server === undefined) return { basePath: defaultBasePath, issues: [] };
+  const basePath = URL.parse(server.url, 'http://localhost')?.pathname.replace(/\/$/, '') ?? '';
+  const issues = basePathPattern.test(basePath)
+    ? []
+    : [{ path: ['servers'], text: `servers has "${server.url}", whose path ${basePathIssue}` }];
+  return { basePath, issues };
+}
+
+/** A description whose paths begin with a prefix. */
+export function withPrefix(description: Description, prefix: string): Description {
+  const { fields } = description;
+  const paths = Object.entries(fieldsOf(fields['paths'])).map(([path, item]) => [prefix + path, item]);
+  return { ...description, fields: { ...fields, paths: Object.fromEntries(paths) } };
 }
 
 export function isFields(value: unknown): value is Fields {
@@ -119,15 +195,8 @@ function decodeToken(token: string): string {
   return token.replaceAll('~1', '/').replaceAll('~0', '~');
 }
 
-export const costField = 'x-quota-cost';
-
-/** What an operation asks of a key. */
-export interface OperationAccess {
-  /** Scopes that the key needs, all of them. */
-  scopes: readonly string[];
-  /** Units that a request costs of each window. */
-  cost: number;
-}
+const costField = 'x-quota-cost';
+const costIssue = `is no whole number from 1 to ${maxLimit}, the most that a plan can allow`;
 
 const securityIssue =
   'has to be one entry with the scheme apiKey and the scopes that a key needs, such as [{ apiKey: [orders:read] }]';
@@ -138,21 +207,6 @@ export function accessOf(service: string, method: string, operation: Fields): Op
     scopes: scopesOf(operation['security']) ?? [`${service}:${method === 'get' ? 'read' : 'write'}`],
     cost: unitsOf(operation[costField]) ?? 1,
   };
-}
-
-/** Whether the security of an operation is about keys of the gateway, and not only about direct callers of the service. */
-export function isAboutScopes(security: unknown): boolean {
-  return listOf(security).some((requirement) => 'apiKey' in fieldsOf(requirement));
-}
-
-/** Finds what is wrong with these fields of an operation: pairs of field and reason. */
-export function accessIssues(operation: Fields): [field: string, reason: string][] {
-  const issues: [string, string][] = [];
-  if (operation['security'] !== undefined && scopesOf(operation['security']) === undefined)
-    issues.push(['security', securityIssue]);
-  if (operation[costField] !== undefined && unitsOf(operation[costField]) === undefined)
-    issues.push([costField, `is no whole number from 1 to ${maxLimit}, the most that a plan can allow`]);
-  return issues;
 }
 
 function scopesOf(security: unknown): string[] | undefined {

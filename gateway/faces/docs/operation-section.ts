@@ -1,5 +1,5 @@
 import type { Operation, Parameter, Schema } from '../../upstream/api-document.ts';
-import type { OperationAccess } from '../../upstream/service-description.ts';
+import type { OperationAccess } from '../../upstream/routes.ts';
 import { html, type Html } from '../html.ts';
 import { codeBlock, headingId, renderMarkdown } from './markdown.ts';
 import { createSamples, exampleBody, exampleOf } from './samples.ts';
