@@ -187,7 +187,7 @@ function describedRoutes(document: Fields, owners: ReadonlyMap<string, Owner>, s
     const allow = methods
       .filter((method) => item[method] !== undefined)
       .flatMap((method) => (method === 'get' ? ['GET', 'HEAD'] : [method.toUpperCase()]));
-    const route = { pattern: serverPath + path, allow: [...allow, 'OPTIONS'] };
+    const route: ApiRoute = { pattern: serverPath + path, allow: [...allow, 'OPTIONS'] };
     const owner = owners.get(path);
     if (owner === undefined) return route;
     const operations = Object.fromEntries(
@@ -198,7 +198,8 @@ function describedRoutes(document: Fields, owners: ReadonlyMap<string, Owner>, s
         return [name, { requestHeaders, ...accessOf(owner.name, method, fields) }];
       }),
     );
-    return { ...route, service: { ...owner, operations } };
+    route.service = { ...owner, operations };
+    return route;
   });
 }
 

@@ -6,20 +6,11 @@ import { errorMessage } from '#runtime/error-message.ts';
 import jwt from 'jsonwebtoken';
 import { LRUCache } from 'lru-cache';
 
-/** Makes the Authorization header with which the gateway calls a service in the name of a customer. */
-type Authorize = (caller: TokenCaller) => string;
-
 interface TokenCaller {
   /** Id of the API key. */
   id: string;
   customerId: string;
   plan: string;
-}
-
-interface CachedToken {
-  plan: string;
-  authorization: string;
-  issuedAtMs: number;
 }
 
 const lifetimeSeconds = 300;
@@ -29,14 +20,15 @@ const renewAfterMs = (lifetimeSeconds - marginSeconds) * 1000;
 const maxCachedTokens = 100_000;
 
 /**
- * Signs ES256 tokens (RFC 7519). A token is used for all requests of a caller until shortly before it expires, since
- * signing costs more than the rest of a request.
+ * Makes the Authorization header with which the gateway calls a service in the name of a customer. Its ES256 token (RFC 7519) is
+ * used for all requests of a caller until shortly before it expires, since signing costs more than the rest of a request.
  * @param audience names the service: no other one accepts the tokens
  */
-export function createAuthorize(privateKey: KeyObject, now: () => number, audience: string): Authorize {
+export function createAuthorize(privateKey: KeyObject, now: () => number, audience: string) {
+  type CachedToken = { plan: string; authorization: string; issuedAtMs: number };
   const cache = new LRUCache<string, CachedToken>({ max: maxCachedTokens });
   const keyid = keyId(privateKey);
-  return function authorize({ id, customerId, plan }) {
+  return function authorize({ id, customerId, plan }: TokenCaller): string {
     const cached = cache.get(id);
     // Not the cache's own ttl, which does not follow the time of day: a token expires by it, also if the machine was
     // suspended or its clock was set. A token from a clock that was set back would lie in the future.
@@ -45,8 +37,10 @@ export function createAuthorize(privateKey: KeyObject, now: () => number, audien
       const ageMs = nowMs - cached.issuedAtMs;
       if (ageMs >= 0 && ageMs < renewAfterMs) return cached.authorization;
     }
-    const contents = { issuer: 'gateway', audience, subject: customerId, lifetimeSeconds, plan, key: id };
-    const authorization = `Bearer ${signToken(privateKey, keyid, contents, nowMs)}`;
+    const options = { issuer: 'gateway', audience, subject: customerId, expiresIn: lifetimeSeconds };
+    const claims = { iat: Math.floor(nowMs / 1000), plan, key: id };
+    const token = jwt.sign(claims, privateKey, { ...options, algorithm: 'ES256', keyid });
+    const authorization = `Bearer ${token}`;
     cache.set(id, { plan, authorization, issuedAtMs: nowMs });
     return authorization;
   };
@@ -59,29 +53,8 @@ export function issueServiceToken(
   ttlSeconds: number,
   audience: string,
 ): string {
-  const contents = { issuer: 'ops', audience, subject, lifetimeSeconds: ttlSeconds };
-  return signToken(privateKey, keyId(privateKey), contents, Date.now());
-}
-
-interface TokenContents {
-  issuer: string;
-  audience: string;
-  subject: string;
-  lifetimeSeconds: number;
-  plan?: string;
-  /** Id of the API key. */
-  key?: string;
-}
-
-function signToken(
-  privateKey: KeyObject,
-  keyid: string,
-  { issuer, audience, subject, lifetimeSeconds: expiresIn, plan, key }: TokenContents,
-  nowMs: number,
-): string {
-  const options = { algorithm: 'ES256', issuer, audience, subject, expiresIn, keyid } as const;
-  const iat = Math.floor(nowMs / 1000);
-  return jwt.sign({ iat, ...(plan && { plan }), ...(key && { key }) }, privateKey, options);
+  const options = { issuer: 'ops', audience, subject, expiresIn: ttlSeconds } as const;
+  return jwt.sign({}, privateKey, { ...options, algorithm: 'ES256', keyid: keyId(privateKey) });
 }
 
 /** JWK thumbprint of the key (RFC 7638). Both services compute it, so no key id has to be configured. */
@@ -103,19 +76,20 @@ export function loadPrivateKey(file: string | undefined, dataDirectory: string):
 /** As loadPrivateKey, where no pair must be made that no service knows: in a command, and in a process that has one. */
 export function findPrivateKey(file: string | undefined, dataDirectory: string): KeyObject {
   if (file !== undefined) return readPrivateKey('INTERNAL_TOKEN_PRIVATE_KEY_FILE', file);
-  return readPrivateKey('DATA_DIR', join(tokenKeyDirectory(dataDirectory), 'private.pem'));
+  return readPrivateKey('DATA_DIR', join(dataDirectory, 'internal-token', 'private.pem'));
 }
 
 /**
  * Makes the key pair of the internal tokens, private.pem and public.pem, unless the data directory has one. Of gateways that
  * start together, one is first: the pair is written into a directory of its own and appears by a rename, which fails if
  * another one was faster, and then its pair is used.
- * @returns the directory of the pair
  * @throws Error that names DATA_DIR if the directory can't be written
  */
-function ensureTokenKeyPair(dataDirectory: string): string {
-  const directory = tokenKeyDirectory(dataDirectory);
-  if (hasKey(directory)) return directory;
+function ensureTokenKeyPair(dataDirectory: string): void {
+  const directory = join(dataDirectory, 'internal-token');
+  // An operator may have put one half here.
+  const hasKey = () => ['private.pem', 'public.pem'].some((name) => existsSync(join(directory, name)));
+  if (hasKey()) return;
   const { privateKey, publicKey } = generateKeyPairSync('ec', {
     namedCurve: 'P-256',
     privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
@@ -130,18 +104,8 @@ function ensureTokenKeyPair(dataDirectory: string): string {
     renameSync(draft, directory);
   } catch (error) {
     if (draft !== undefined) rmSync(draft, { recursive: true });
-    if (!hasKey(directory)) throw dataDirectoryError(dataDirectory, error);
+    if (!hasKey()) throw dataDirectoryError(dataDirectory, error);
   }
-  return directory;
-}
-
-/** An operator may have put one half here. */
-function hasKey(directory: string): boolean {
-  return ['private.pem', 'public.pem'].some((name) => existsSync(join(directory, name)));
-}
-
-export function tokenKeyDirectory(dataDirectory: string): string {
-  return join(dataDirectory, 'internal-token');
 }
 
 /**
@@ -149,17 +113,15 @@ export function tokenKeyDirectory(dataDirectory: string): string {
  * @throws Error that names the setting and the file if it can't be read or holds no EC P-256 private key
  */
 export function readPrivateKey(setting: string, path: string): KeyObject {
-  let pem: string;
-  try {
-    pem = readFileSync(path, 'utf8');
-  } catch (error) {
-    throw new Error(`${setting}: ${path} can't be read (${errorMessage(error)})`, { cause: error });
-  }
   let key: KeyObject;
   try {
-    key = createPrivateKey(pem);
+    key = createPrivateKey(readFileSync(path, 'utf8'));
   } catch (error) {
-    throw new Error(`${setting}: ${path} has no unencrypted private key in PEM format`, { cause: error });
+    const isUnread = error instanceof Error && 'syscall' in error;
+    const reason = isUnread
+      ? `can't be read (${errorMessage(error)})`
+      : 'has no unencrypted private key in PEM format';
+    throw new Error(`${setting}: ${path} ${reason}`, { cause: error });
   }
   if (key.asymmetricKeyDetails?.namedCurve === 'prime256v1') return key;
   throw new Error(

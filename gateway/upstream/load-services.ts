@@ -53,17 +53,15 @@ function serviceConfig(
   description: DescriptionText | undefined,
 ): ServiceConfig {
   return {
+    ...fields,
     name,
+    description,
     audience: fields.audience ?? name,
-    urls: fields.urls,
     timeoutMs: fields.timeoutMs ?? settings.upstreamTimeoutMs,
     connections: fields.connections ?? settings.upstreamConnections,
     maxBodyBytes: fields.maxBodyBytes ?? settings.maxBodyBytes,
     readiness: fields.readiness ?? '/readyz',
-    description,
     paths: fields.paths ?? [],
-    upgrade: fields.upgrade,
-    setCookie: fields.setCookie,
   };
 }
 
@@ -118,11 +116,6 @@ function readServiceSettings(path: string, settings: ServiceSettings): LoadedSer
 
 /** What is said of an API whose file says nothing of it. */
 const generalApi: ApiConfig = {
-  title: undefined,
-  basePath: undefined,
-  guide: undefined,
-  clients: undefined,
-  changelog: undefined,
   keyPrefix: defaultKeyPrefix,
   keyVariable: generalKeyVariable,
   productName: 'API gateway',

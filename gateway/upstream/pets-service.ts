@@ -22,8 +22,6 @@ export function petsApi({
       .replaceAll(petsKeyPrefix, keyPrefix)
       .replaceAll(petsKeyVariable, keyVariable);
   return {
-    title: undefined,
-    basePath: undefined,
     guide: readDocument('../faces/docs/guide.md'),
     // A document of the repository, whose links lead to other documents of it.
     clients: readDocument('../CLIENTS.md')

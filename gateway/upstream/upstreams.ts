@@ -26,6 +26,12 @@ interface UpstreamsDependencies {
 }
 
 const probeMs = 500;
+const maxFailures = 5;
+const maxProbeFailures = 2;
+const maxProbeFailuresAlone = 4;
+const maxProbeFailuresAtStart = 10;
+/** Each failed recovery doubles the number of probes, up to this one: eight seconds. */
+const maxProbesToPass = 16;
 /** Services that start together need time: one may create its database first. */
 const defaultStartTimeoutMs = 60_000;
 
@@ -65,8 +71,12 @@ export function createUpstreams(dependencies: UpstreamsDependencies) {
       }
       // Busy, perhaps so much that the probe had to wait, but it completes requests.
       if (target.completed !== completed) return;
-      const others = targets.some((other) => other !== target && other.state === 'ready');
-      if (countProbeFailure(target, others)) eject(target, error);
+      target.probeFailures += 1;
+      // Without another ready target, ejecting this one early helps nobody: it, or this process, may be busy for a moment,
+      // and services that start together need time.
+      const hasOthers = targets.some((other) => other !== target && other.state === 'ready');
+      const alone = target.everReady ? maxProbeFailuresAlone : maxProbeFailuresAtStart;
+      if (target.probeFailures >= (hasOthers ? maxProbeFailures : alone)) eject(target, error);
     }
   }
 
@@ -80,8 +90,14 @@ export function createUpstreams(dependencies: UpstreamsDependencies) {
     setState(target, state);
   }
 
+  /** Begins a new epoch. */
   function eject(target: Target, error: unknown): void {
-    countEjection(target);
+    target.epoch += 1;
+    target.failedRecoveries = target.recovered ? 0 : target.failedRecoveries + 1;
+    target.probesToPass = Math.min(2 ** target.failedRecoveries, maxProbesToPass);
+    target.recovered = false;
+    target.failures = 0;
+    target.probeFailures = 0;
     setState(target, 'down', error);
   }
 
@@ -145,13 +161,21 @@ export function createUpstreams(dependencies: UpstreamsDependencies) {
      */
     succeeded(target: Target, epoch: number, sentAtMs: number): void {
       if (target.epoch !== epoch) return;
-      countSuccess(target, sentAtMs);
+      target.completed += 1;
+      target.succeededSentAtMs = Math.max(target.succeededSentAtMs, sentAtMs);
+      target.failures = 0;
+      target.recovered = true;
       if (target.state === 'unknown') setState(target, 'ready');
     },
     /** Reports a request that failed because of the target. */
     failed(target: Target, epoch: number, sentAtMs: number, error: unknown): void {
       if (target.epoch !== epoch || target.state === 'down') return;
-      if (!countFailure(target, sentAtMs)) return;
+      // If a request that was sent later has succeeded, the target works: what failed was one connection, which may have
+      // been dead for long.
+      if (sentAtMs < target.succeededSentAtMs) return;
+      target.failures += 1;
+      // The first failure since a recovery is one too many.
+      if (target.failures < (target.recovered ? maxFailures : 1)) return;
       eject(target, error);
       // It may have been down for a moment only. Not so after a failed recovery.
       if (target.failedRecoveries === 0) void probeOnce(target);
@@ -218,53 +242,6 @@ function createTarget(url: string, createPool: UpstreamsDependencies['createPool
     /** Successful probes that are still needed before it is used again. */
     probesToPass: 0,
   };
-}
-
-const maxFailures = 5;
-const maxProbeFailures = 2;
-const maxProbeFailuresAlone = 4;
-const maxProbeFailuresAtStart = 10;
-/** Each failed recovery doubles the number of probes, up to this one: eight seconds. */
-const maxProbesToPass = 16;
-
-/**
- * A failure does not count if a request that was sent later has succeeded: the target works, and what failed was one
- * connection, which may have been dead for long.
- * @returns whether the target has to be ejected: after too many failures, or after the first one since a recovery
- */
-function countFailure(target: Target, sentAtMs: number): boolean {
-  if (sentAtMs < target.succeededSentAtMs) return false;
-  target.failures += 1;
-  return target.failures >= (target.recovered ? maxFailures : 1);
-}
-
-/**
- * Without another ready target, ejecting this one early helps nobody: it, or this process, may be busy for a moment, and
- * services that start together need time.
- * @param others whether another target is ready
- * @returns whether the target has to be ejected
- */
-function countProbeFailure(target: Target, others: boolean): boolean {
-  target.probeFailures += 1;
-  if (others) return target.probeFailures >= maxProbeFailures;
-  return target.probeFailures >= (target.everReady ? maxProbeFailuresAlone : maxProbeFailuresAtStart);
-}
-
-function countSuccess(target: Target, sentAtMs: number): void {
-  target.completed += 1;
-  target.succeededSentAtMs = Math.max(target.succeededSentAtMs, sentAtMs);
-  target.failures = 0;
-  target.recovered = true;
-}
-
-/** Begins a new epoch. Called at each ejection. */
-function countEjection(target: Target): void {
-  target.epoch += 1;
-  target.failedRecoveries = target.recovered ? 0 : target.failedRecoveries + 1;
-  target.probesToPass = Math.min(2 ** target.failedRecoveries, maxProbesToPass);
-  target.recovered = false;
-  target.failures = 0;
-  target.probeFailures = 0;
 }
 
 /** Whether a request goes to the target rather than to the other one. */

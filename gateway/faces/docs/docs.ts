@@ -51,8 +51,8 @@ const browserFolder = 'faces/docs/browser';
 /** What pages say of the API beside its description. */
 interface DocsSettings extends Omit<GuideSettings, 'basePath'> {
   /** Markdown of further pages; undefined for none. */
-  clients: string | undefined;
-  changelog: string | undefined;
+  clients?: string | undefined;
+  changelog?: string | undefined;
 }
 
 const allow = ['GET', 'HEAD', 'OPTIONS'];

@@ -8,7 +8,7 @@ export interface GuideSettings {
   /** Environment variable that holds the API key in samples. */
   keyVariable: string;
   /** Guide of the API's own; undefined for a general one. */
-  guide: string | undefined;
+  guide?: string | undefined;
   /** Base path of the gateway's own operations. */
   basePath: string;
   /** Header that may hold the key as well. */

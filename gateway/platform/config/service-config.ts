@@ -38,14 +38,14 @@ export interface DescriptionText {
 /** What the gateway says of the API as a whole. Plain data, too. */
 export interface ApiConfig {
   /** Undefined: that of the first description. */
-  title: string | undefined;
+  title?: string | undefined;
   /** Path that the gateway's own operations are under; undefined: that of the first service. */
-  basePath: string | undefined;
+  basePath?: string | undefined;
   /** Markdown of the guide; undefined: what the gateway itself knows. */
-  guide: string | undefined;
+  guide?: string | undefined;
   /** Markdown of further pages of the documentation, which exist only if they have one. */
-  clients: string | undefined;
-  changelog: string | undefined;
+  clients?: string | undefined;
+  changelog?: string | undefined;
   keyPrefix: string;
   /** Header in lower case that may hold the API key as well as Authorization. */
   keyHeader?: string | undefined;
