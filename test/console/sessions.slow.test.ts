@@ -44,21 +44,4 @@ describe('the page of sessions', { tags: ['chromium'], timeout: 120_000 }, () =>
       { who: 'Ada', action: 'console.end', before: { name: 'Grace', role: 'viewer' } },
     ]);
   });
-
-  test('lists programs with a token, and an operator revokes one, with the keyboard alone', async () => {
-    const { id, send } = await started.issueToken(['plans:read'], { name: 'billing' });
-    expect((await send('GET', '/api/key-plans')).status).toBe(200);
-    const { page } = await started.open('/console/tokens', { name: 'Ada' });
-    await expect.poll(() => rowOf(page, 'billing').textContent()).toMatch(/plans:read.*(?:second|now).*Ada/s);
-    await expectAccessible(page, 'programs');
-    await tabTo(page, 'Revoke…');
-    await page.keyboard.press('Enter');
-    await page.getByRole('heading', { name: 'Revoke the token billing?' }).waitFor();
-    await tabTo(page, 'Revoke the token');
-    await page.keyboard.press('Enter');
-    await page.getByText('The token billing is revoked.').waitFor();
-    await rowOf(page, 'billing').waitFor({ state: 'detached' });
-    expect((await send('GET', '/api/key-plans')).status).toBe(401);
-    expect(await lastEntries(1)).toMatchObject([{ who: 'Ada', action: 'api-tokens.revoke', target: id }]);
-  });
 });

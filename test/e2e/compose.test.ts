@@ -3,8 +3,8 @@ import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { serviceSettings } from '../../gateway/platform/config/config.ts';
 import { composeFile, composeService } from '../support/containers/compose-file.ts';
+import { drainMs, settingsOf } from '../support/containers/settings.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 
 /*
@@ -15,20 +15,6 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const read = (path: string) => readFile(join(root, path), 'utf8');
 const { services, secrets, networks } = composeFile;
 const names = Object.keys(services);
-
-const ofBoth = ['gateway/platform/config/config.ts', 'gateway/platform/config/env-schemas.ts'];
-
-/** Everything that a service can be told, as its configuration knows it. */
-async function settingsOf(name: string): Promise<string[]> {
-  const sources: Record<string, string[]> = {
-    gateway: ['gateway/platform/config/config.ts', ...ofBoth],
-    'pets-service': ['pets-service/config.ts', ...ofBoth],
-    migration: ['prisma/database-url.ts'],
-    postgres: ['prisma/create-roles.sh'],
-  };
-  const texts = await Promise.all((sources[name] ?? []).map(read));
-  return Array.from(texts.join('\n').matchAll(/[A-Z][A-Z_]+[A-Z]/g), ([setting]) => setting);
-}
 
 describe('docker-compose.yml', () => {
   test('is accepted by docker-compose', { tags: ['docker-compose'] }, () => {
@@ -42,11 +28,15 @@ describe('docker-compose.yml', () => {
   });
 
   test('names only settings that exist', async () => {
-    for (const name of ['gateway', 'pets-service', 'migration', 'postgres']) {
-      const known = [...(await settingsOf(name)), 'POSTGRES_PASSWORD_FILE'];
-      for (const setting of Object.keys(composeService(name).environment ?? {}))
-        expect(known, `${name}: ${setting}`).toContain(setting);
-    }
+    const known: Record<string, readonly string[]> = {
+      ...settingsOf,
+      migration: (await read('prisma/database-url.ts')).split("'"),
+      postgres: (await read('prisma/create-roles.sh')).split(/\W/).concat('POSTGRES_PASSWORD_FILE'),
+    };
+    for (const [name, settings] of Object.entries(known))
+      expect(settings, name).toEqual(
+        expect.arrayContaining(Object.keys(composeService(name).environment ?? {})),
+      );
   });
 
   test('holds no password, and gives each service only its own secrets', () => {
@@ -129,9 +119,7 @@ describe('docker-compose.yml', () => {
     expect(internal.map(([name]) => name)).toEqual(['redis', 'pets', 'database']);
   });
 
-  test('lets a service finish its requests before it is killed', async () => {
-    const { SHUTDOWN_DELAY_MS: delay, SHUTDOWN_TIMEOUT_MS: timeout } = serviceSettings;
-    const drainMs = delay.parse(undefined) + timeout.parse(undefined);
+  test('lets a service finish its requests before it is killed', () => {
     expect(drainMs).toBe(32_000);
     for (const name of ['gateway', 'pets-service']) {
       expect(Number.parseInt(composeService(name).stop_grace_period ?? '', 10) * 1000).toBeGreaterThan(

@@ -3,17 +3,14 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { serviceSettings } from '../../gateway/platform/config/config.ts';
 import { imageCommand } from '../support/containers/dockerfile.ts';
+import { drainMs, settingsOf } from '../support/containers/settings.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const units = [
-  {
-    path: 'gateway/deploy/systemd/animal-store-gateway.service',
-    config: 'gateway/platform/config/config.ts',
-  },
-  { path: 'pets-service/systemd/animal-store-pets.service', config: 'pets-service/config.ts' },
+  { service: 'gateway', path: 'gateway/deploy/systemd/animal-store-gateway.service' },
+  { service: 'pets-service', path: 'pets-service/systemd/animal-store-pets.service' },
 ];
 
 const analyze = (...args: string[]) => spawnSync('systemd-analyze', args, { encoding: 'utf8' });
@@ -21,7 +18,7 @@ const analyze = (...args: string[]) => spawnSync('systemd-analyze', args, { enco
 /** Maximum exposure, of 100. systemd calls up to 20 `OK`, and an ordinary service of root, 96, `UNSAFE`. */
 const maxExposure = 20;
 
-describe.each(units)('$path', ({ path, config }) => {
+describe.each(units)('$path', ({ service, path }) => {
   const unit = () => readFile(join(root, path), 'utf8');
   const values = async (key: string) =>
     Array.from((await unit()).matchAll(new RegExp(`^${key}=(.*)$`, 'gm')), ([, value = '']) => value);
@@ -53,13 +50,11 @@ describe.each(units)('$path', ({ path, config }) => {
   });
 
   test('names settings that exist, and secrets in files that systemd passes on', async () => {
-    const own = await readFile(join(root, config), 'utf8');
-    const source = `${own}\n  ${Object.keys(serviceSettings).join(': \n  ')}: `;
     const credentials = (await values('LoadCredential')).map((value) => value.split(':')[0] ?? '');
     const passed: string[] = [];
     for (const assignment of await values('Environment')) {
       const [name = '', value = ''] = assignment.split('=');
-      expect(`${source}  NODE_ENV: `).toContain(`  ${name}: `);
+      expect(settingsOf[service]).toContain(name);
       if (value.startsWith('%d/')) passed.push(value.slice('%d/'.length));
     }
     expect(passed.toSorted()).toEqual(credentials.toSorted());
@@ -73,11 +68,8 @@ describe.each(units)('$path', ({ path, config }) => {
     const [, ...args] = command
       .replace(' --require ./gateway/deploy/demo/check-installation.cjs', '')
       .split(' ');
-    const service = path.split('/')[0] ?? '';
     expect(args.at(-1)).toBe(`${service}/server.ts`);
     expect(['node', ...args]).toEqual(await imageCommand(join(root, service, 'Dockerfile')));
-    const { SHUTDOWN_DELAY_MS: delay, SHUTDOWN_TIMEOUT_MS: timeout } = serviceSettings;
-    const drainMs = delay.parse(undefined) + timeout.parse(undefined);
     expect(Number((await values('TimeoutStopSec'))[0]) * 1000).toBeGreaterThan(drainMs);
   });
 });

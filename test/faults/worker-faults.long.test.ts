@@ -1,7 +1,9 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { readEmbeddedRedisUrl } from '../../gateway/platform/redis/embedded/embedded-redis.ts';
-import { send } from '../support/http/http.ts';
+import { parseRaw, send, sendRaw } from '../support/http/http.ts';
 import { startGatewayKit } from '../support/kits/gateway-kit.ts';
 import { runProgram, startGateway } from '../support/kits/service.ts';
 import { shared } from '../support/kits/shared.ts';
@@ -36,14 +38,15 @@ describe('a gateway with three workers', { tags: ['redis-server'] }, () => {
     return { responses, finish: () => pending.forEach((respond) => respond()) };
   }
 
+  const statusOf = (key: string, request = pets) =>
+    request(key).then(
+      ({ status }) => status,
+      () => 'failed',
+    );
+
   test('replaces a killed worker, keeps serving, and its counters never decrease', async () => {
     const { key } = await kit.issue({ plan: 'business', minute: 100_000, day: 100_000 });
-    await using load = startLoad(6, () =>
-      pets(key).then(
-        ({ status }) => status,
-        () => 'failed',
-      ),
-    );
+    await using load = startLoad(6, () => statusOf(key));
     await expect.poll(() => load.outcomes.length).toBeGreaterThan(100);
     const before = await sum('gateway_requests_total', 'status="2xx"');
     expect(before).toBeGreaterThan(50);
@@ -72,9 +75,8 @@ describe('a gateway with three workers', { tags: ['redis-server'] }, () => {
   });
 
   test('treats Ctrl-C, which signals all its processes, as one signal; a second Ctrl-C aborts requests', async () => {
-    const env = { ...kit.env };
     for (const secondSignal of [false, true]) {
-      await using gateway = await startGateway({ ...threeWorkers, ...env }, { ownGroup: true });
+      await using gateway = await startGateway({ ...threeWorkers, ...kit.env }, { ownGroup: true });
       const { responses, finish } = await startPendingRequests(6, gateway.url);
       // A terminal signals the whole process group.
       process.kill(-gateway.pid, 'SIGINT');
@@ -88,25 +90,128 @@ describe('a gateway with three workers', { tags: ['redis-server'] }, () => {
       expect(gateway.output()).not.toContain('"level":50');
     }
   });
+
+  test('replaces a hanging worker while the others serve', { timeout: 90_000 }, async () => {
+    await using gateway = await startGateway({ ...threeWorkers, ...kit.env });
+    kit.upstream.response = respondWithPets;
+    const { pets, metrics } = createGatewayObserver(() => gateway);
+    const { key } = await kit.issue({ plan: 'business', minute: 1_000_000, day: 1_000_000 });
+    expect(await Promise.all(Array.from({ length: 9 }, () => statusOf(key, pets)))).toEqual(
+      Array(9).fill(200),
+    );
+    await expect.poll(metrics).toMatch(/^gateway_requests_total\{.*status="2xx".*\} 9$/m);
+    const [hangingPid] = await waitForWorkers(gateway, workers);
+    process.kill(hangingPid, 'SIGSTOP');
+    // The metrics include the last report of a worker that does not reply.
+    expect(await metrics()).toMatch(/^gateway_requests_total\{.*status="2xx".*\} 9$/m);
+    await using load = startLoad(4, () => statusOf(key, pets), 20);
+    const hangs = '"msg":"worker does not respond; killing it"';
+    await expect.poll(() => gateway.output(), { timeout: 40_000 }).toContain(hangs);
+    await waitForWorkers(gateway, workers + 1, 40_000);
+    const { 200: ok = 0, ...others } = countOutcomes(await load.stop());
+    expect(ok).toBeGreaterThan(100);
+    // The one connection that the hanging worker was handed.
+    expect(others).toEqual({ failed: 1 });
+    expect(await metrics()).toContain('gateway_worker_restarts_total 1\n');
+  });
+
+  test('reports metrics and readiness of all workers together', async () => {
+    await using gateway = await startGateway({ ...threeWorkers, ...kit.env });
+    kit.upstream.response = respondWithPets;
+    const { pets, sum, readiness } = createGatewayObserver(() => gateway);
+    const { key } = await kit.issue({ plan: 'business' });
+    await Promise.all(Array.from({ length: 50 }, () => pets(key)));
+    await expect.poll(() => sum('gateway_requests_total', 'plan="business"')).toBe(50);
+    expect(await sum('gateway_request_duration_seconds_count', 'route="/v1/pets"')).toBe(50);
+    expect(await sum('gateway_upstream_duration_seconds_count')).toBe(50);
+    expect(await sum('gateway_workers')).toBe(workers);
+    expect(await sum('gateway_worker_restarts_total')).toBe(0);
+    const sockets = Array.from({ length: 7 }, () => connect(gateway.port, '127.0.0.1'));
+    await expect.poll(() => sum('gateway_connections')).toBe(7);
+    for (const socket of sockets) socket.destroy();
+    await expect.poll(() => sum('gateway_connections')).toBe(0);
+    // Gauges that are not counts are not summed.
+    await expect.poll(() => sum('gateway_upstream_up')).toBe(1);
+    expect(await sum('process_start_time_seconds')).toBeLessThan(Date.now() / 1000);
+    expect(await sum('gateway_local_mode')).toBe(0);
+    const upstreams = { [kit.upstream.url]: 'ready' };
+    await expect.poll(readiness).toMatchObject({ status: 'ok', redis: 'ok', upstreams });
+    await kit.server.kill();
+    await expect.poll(readiness).toMatchObject({ status: 'ok', redis: 'unavailable', upstreams });
+    await expect.poll(() => sum('gateway_local_mode')).toBe(1);
+    await kit.server.restart();
+  });
 });
 
-describe('starting several workers', { tags: ['redis-server'] }, () => {
-  const env = { ...threeWorkers, GATEWAY_PORT: '0', GATEWAY_ADMIN_PORT: '0' };
-  /** NODE_OPTIONS that make workers with a higher id exit at startup. Ids count from 1. */
-  const failWorkersAbove = (id: number) => {
-    const worker = "const{worker}=(await(import('node:cluster'))).default";
-    return `--import=data:text/javascript,${worker};if(worker&&worker.id>${id})process.exit(7)`;
-  };
-
-  test('reports once that workers cannot start, and leaves no worker and no Redis behind', async () => {
+test(
+  'workers that cannot start are reported once, and leave no worker and no Redis behind',
+  { tags: ['redis-server'] },
+  async () => {
     await using directory = await temporaryDirectory();
-    const settings = { ...env, DATA_DIR: directory.path, NODE_OPTIONS: failWorkersAbove(1) };
-    const { code, stdout, stderr } = await runProgram(['gateway/server.ts'], settings);
+    // Ids of workers count from 1.
+    const worker = "const{worker}=(await(import('node:cluster'))).default";
+    const { code, stdout, stderr } = await runProgram(['gateway/server.ts'], {
+      ...threeWorkers,
+      GATEWAY_PORT: '0',
+      GATEWAY_ADMIN_PORT: '0',
+      DATA_DIR: directory.path,
+      NODE_OPTIONS: `--import=data:text/javascript,${worker};if(worker&&worker.id>1)process.exit(7)`,
+    });
     expect(code).toBe(1);
     expect(stderr).toBe('gateway: a worker exited at its start (exit code 7)\n');
     const [, pid] = /"pid":(\d+),"msg":"worker is ready"/.exec(stdout) ?? [];
     expect(isRunning(Number(pid))).toBe(false);
     // The private Redis has stopped: its lock and its address are removed.
     expect(readEmbeddedRedisUrl(directory.path)).toBeUndefined();
+  },
+);
+
+describe('connection limits with several workers', { tags: ['redis-server'] }, () => {
+  const sockets: Socket[] = [];
+  afterEach(() => {
+    for (const socket of sockets.splice(0)) socket.destroy();
+  });
+
+  const request = (key: string) =>
+    `GET /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nConnection: close\r\n\r\n`;
+
+  /** A request without its body. An idle connection would give way to another one. */
+  const unfinishedRequest = (key: string) =>
+    request(key).replace('GET', 'POST').trimEnd() +
+    '\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n';
+
+  /** Opens connections one at a time, so that the workers get them round robin. */
+  async function openConnections(port: number, count: number, bytes: string): Promise<void> {
+    for (let index = 0; index < count; index += 1) {
+      const socket = connect(port, '127.0.0.1');
+      socket.on('error', () => {});
+      // A response that nobody reads would keep a refused one open.
+      socket.resume();
+      await once(socket, 'connect');
+      socket.write(bytes);
+      sockets.push(socket);
+    }
+  }
+
+  test.each([
+    ['MAX_CONNECTIONS', 503],
+    ['MAX_CONNECTIONS_PER_ADDRESS', 429],
+  ])('each worker has its share of %s, rounded up', async (setting, status) => {
+    await using kit = await startGatewayKit({ ...threeWorkers, [setting]: '20' });
+    const { key } = await kit.issue({ plan: 'business' });
+    const { port, adminUrl } = kit.gateway;
+    const most = workers * Math.ceil(20 / workers);
+    // A busy worker gets fewer than its turn.
+    await openConnections(port, 4 * most, unfinishedRequest(key));
+    const opened = () => sockets.filter(({ destroyed, readyState }) => !destroyed && readyState === 'open');
+    await expect.poll(() => opened().length, { timeout: 5000 }).toBe(most);
+    expect((await send(`${adminUrl}/metrics`)).text).toContain(`gateway_connections ${most}\n`);
+    const newConnectionStatus = async () => parseRaw(await sendRaw(port, request(key))).status;
+    expect(await newConnectionStatus()).toBe(status);
+    const responses = opened().map((socket) => once(socket, 'data'));
+    for (const socket of opened()) socket.write('{}');
+    const lines = (await Promise.all(responses)).map(([bytes]) => String(bytes).split('\r\n')[0] ?? '');
+    expect(countOutcomes(lines)).toEqual({ 'HTTP/1.1 200 OK': most });
+    await expect.poll(newConnectionStatus).toBe(200);
   });
 });

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
-import { cp, mkdir, readdir, readFile } from 'node:fs/promises';
-import { basename, dirname, join, matchesGlob } from 'node:path';
+import { cp, mkdir, readFile, stat } from 'node:fs/promises';
+import { basename, dirname, join, matchesGlob, relative } from 'node:path';
 import { promisify } from 'node:util';
 
 const run = promisify(execFile);
@@ -38,7 +38,7 @@ const parseCommand = (text: string) => JSON.parse(text) as string[];
  */
 export async function buildImage({ context, dockerfile, target }: Build): Promise<Image> {
   const steps = parseDockerfile(await readFile(join(context, dockerfile), 'utf8'));
-  const sent = await filesOfContext(context);
+  const isSent = await contextFilter(context);
   const stages = new Map<string, string>();
   let image: Image = { root: '', workdir: '/', env: {}, user: 'root', command: [] };
   for (const [index, { instruction, text }] of steps.entries()) {
@@ -74,7 +74,7 @@ export async function buildImage({ context, dockerfile, target }: Build): Promis
         await runCommand(text, join(image.root, image.workdir));
         break;
       case 'COPY':
-        await copy(text, image, { context, sent, stages });
+        await copy(text, image, { context, isSent, stages });
         break;
       default:
         throw new Error(`${dockerfile}: ${instruction} is not known here`);
@@ -105,31 +105,14 @@ function parseDockerfile(text: string): { instruction: string; text: string }[] 
     });
 }
 
-/** Files that a build sends: those that the last matching line of .dockerignore does not exclude. */
-export async function filesOfContext(context: string): Promise<string[]> {
+/** @returns whether a build sends a path: unless the last matching line of .dockerignore excludes it */
+async function contextFilter(context: string): Promise<(path: string) => boolean> {
   const text = await readFile(join(context, '.dockerignore'), 'utf8');
   const patterns = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
-  const isSent = (path: string) => {
-    let sent = true;
-    for (const pattern of patterns) {
-      const included = pattern.startsWith('!');
-      if (matches(path, pattern.replace(/^!/, ''))) sent = included;
-    }
-    return sent;
+  return (path) => {
+    const last = patterns.findLast((pattern) => matches(path, pattern.replace(/^!/, '')));
+    return last === undefined || last.startsWith('!');
   };
-  const entries = await readdir(context, { withFileTypes: true });
-  const files: string[] = [];
-  for (const entry of entries) {
-    // Excluded as a whole, and large.
-    if (!isSent(entry.name) && ['node_modules', '.git', '.data'].includes(entry.name)) continue;
-    if (!entry.isDirectory()) files.push(entry.name);
-    else {
-      const found = await readdir(join(context, entry.name), { recursive: true, withFileTypes: true });
-      for (const { parentPath, name } of found.filter((other) => other.isFile()))
-        files.push(join(parentPath, name).slice(context.length).replace(/^\//, ''));
-    }
-  }
-  return files.filter(isSent);
 }
 
 /** A pattern matches what it names and everything below. */
@@ -142,33 +125,23 @@ function matches(path: string, pattern: string): boolean {
 
 interface Sources {
   context: string;
-  sent: readonly string[];
+  isSent: (path: string) => boolean;
   stages: ReadonlyMap<string, string>;
 }
 
-async function copy(text: string, image: Image, { context, sent, stages }: Sources): Promise<void> {
+async function copy(text: string, image: Image, { context, isSent, stages }: Sources): Promise<void> {
   const words = text.split(' ');
   const [, stage] = /^--from=(.+)$/.exec(words[0] ?? '') ?? [];
   if (stage !== undefined) words.shift();
   const destination = words.pop() ?? '';
-  const into = destination.startsWith('/')
-    ? join(image.root, destination)
-    : join(image.root, image.workdir, destination);
+  const into = join(image.root, destination.startsWith('/') ? '' : image.workdir, destination);
   for (const source of words) {
-    if (stage !== undefined) {
-      await cp(join(stages.get(stage) ?? '', source), into, { recursive: true });
-      continue;
-    }
-    const files = sent.filter((path) => path === source || path.startsWith(`${source}/`));
-    if (files.length === 0)
-      throw new Error(`COPY ${source}: there is no such file, or .dockerignore excludes it`);
-    for (const file of files) {
-      const path =
-        file === source
-          ? join(into, destination.endsWith('/') ? basename(file) : '')
-          : join(into, file.slice(source.length));
-      await mkdir(dirname(path), { recursive: true });
-      await cp(join(context, file), path);
-    }
+    if (stage === undefined && !isSent(source)) throw new Error(`COPY ${source}: .dockerignore excludes it`);
+    const from = join(stage === undefined ? context : (stages.get(stage) ?? ''), source);
+    const isFile = (await stat(from)).isFile();
+    await cp(from, isFile && destination.endsWith('/') ? join(into, basename(source)) : into, {
+      recursive: true,
+      filter: (path) => stage !== undefined || isSent(relative(context, path)),
+    });
   }
 }
