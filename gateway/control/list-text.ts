@@ -37,6 +37,7 @@ export async function* csvText<Item>(
 export function cellOf(value: unknown): Cell {
   if (Array.isArray(value)) return value.map(String);
   if (typeof value === 'object' && value !== null) return JSON.stringify(value);
+  if (typeof value === 'boolean') return String(value);
   return typeof value === 'string' || typeof value === 'number' ? value : null;
 }
 

@@ -2,11 +2,9 @@ import { Option, type Command } from 'commander';
 import { cellOf, csvText, jsonText, pagesOf, type Items } from '../../control/list-text.ts';
 import type { Layout } from '../../control/operation.ts';
 import { jsonOption, type JsonOption } from './options.ts';
-import { print, printTablePages } from './output.ts';
+import { print, printTable } from './output.ts';
 
 const outputFormats = ['table', 'json', 'csv'] as const;
-
-type OutputFormat = (typeof outputFormats)[number];
 
 /** Adds `--output` and `--json`, its short form. */
 export function addListOptions(command: Command): void {
@@ -14,19 +12,14 @@ export function addListOptions(command: Command): void {
   command.addOption(output.conflicts('json')).addOption(jsonOption());
 }
 
-export const outputFormat = (
-  { output, json }: JsonOption & { output?: OutputFormat },
-  usual: OutputFormat = 'table',
-): OutputFormat => (json ? 'json' : (output ?? usual));
-
 /** Prints a list page by page. In JSON each item is printed as it is. */
 export async function printList<Item>(
-  format: OutputFormat,
+  { json, output }: JsonOption & { output?: (typeof outputFormats)[number] },
   items: Items<Item>,
   layout: Layout<Item>,
 ): Promise<void> {
   const pages = pagesOf(items);
-  switch (format) {
+  switch (json ? 'json' : (output ?? layout.format ?? 'table')) {
     case 'json':
       return printAll(jsonText(pages, ['[', ']\n']));
     case 'csv': {
@@ -36,11 +29,8 @@ export async function printList<Item>(
     }
     case 'table': {
       const columns = shownColumns(items, layout);
-      const row = (item: Item) => columns.map(({ cell }) => cell(item));
-      return printTablePages(
-        columns.map(({ heading }) => heading),
-        rowPages(pages, row),
-      );
+      const headings = columns.map(({ heading }) => heading);
+      return printTable(headings, items, (item) => columns.map(({ cell }) => cell(item)));
     }
   }
 }
@@ -61,8 +51,4 @@ function shownColumns<Item>(items: Items<Item>, { columns, sparse = [] }: Layout
 
 async function printAll(texts: AsyncIterable<string>): Promise<void> {
   for await (const text of texts) await print(text);
-}
-
-async function* rowPages<T, Row>(pages: ReturnType<typeof pagesOf<T>>, row: (item: T) => Row) {
-  for await (const page of pages) if (page.length > 0) yield page.map(row);
 }

@@ -17,21 +17,19 @@ import type { Session } from '../../control/session.ts';
 import { loadConfig } from '../../platform/config/config.ts';
 import { publicOrigin } from '../../platform/config/endpoints.ts';
 import { fieldType, mayLack } from '../field-type.ts';
-import { confirm, yesOption, type YesOption } from './confirm.ts';
-import { readKeyInput } from './key-input.ts';
-import { addListOptions, outputFormat, printList } from './list-output.ts';
+import { addListOptions, printList } from './list-output.ts';
 import {
   asOption,
   assertNoKey,
   durationArgument,
   jsonOption,
   targetArgument,
-  timeAgoArgument,
-  timeAheadArgument,
+  timeArgument,
   type ChangeOptions,
 } from './options.ts';
 import { formatFields, print, printable, printError, printFields, printResult } from './output.ts';
 import { withChanges, withRedis } from './redis-session.ts';
+import { confirm, readKeyInput } from './terminal.ts';
 
 /** Null as the value of an option: commander takes null for an empty text. */
 const nothing = Symbol('null');
@@ -88,7 +86,7 @@ function operationCommand(operation: Operation, form: CommandForm): Command {
   for (const { option } of options) command.addOption(option);
   if (kind === 'change') {
     if (operation.preview) command.option('--dry-run', 'change nothing; show what would be changed');
-    if (form.asks) command.addOption(yesOption());
+    if (form.asks) command.option('--yes', 'do not ask; needed where there is no terminal');
     command.addOption(asOption());
   }
   if (kind === 'list') addListOptions(command);
@@ -109,11 +107,10 @@ async function act(
   command: Command,
   call: RawCall,
 ): Promise<void> {
-  const { as, json, yes, dryRun } = command.opts<ChangeOptions & YesOption & { dryRun?: true }>();
+  const { as, json, yes, dryRun } = command.opts<ChangeOptions & { yes?: true; dryRun?: true }>();
   switch (operation.kind) {
     case 'list': {
-      const print: PrintItems = (items, layout) =>
-        printList(outputFormat(command.opts(), layout.format), items, layout);
+      const print: PrintItems = (items, layout) => printList(command.opts(), items, layout);
       return withRedis(operation.printed(call, print));
     }
     case 'read':
@@ -167,19 +164,16 @@ function argumentParser(name: string, schema: unknown): (text: string) => unknow
   };
 }
 
-/** What options take; fields in the set say their name once more, in place of `<text>`. */
-const placeholders = new Map([
-  ['number', 'n'],
-  ['boolean', 'boolean'],
-]);
+/** Fields whose option says their name once more, in place of `<text>`. */
 const namedFields = new Set(['name', 'plan', 'scopes', 'types']);
 
 function fieldOptions(field: string, schema: z.ZodType, form: OptionForm | false = {}): FieldOption[] {
   if (form === false) return [];
   const type = fieldType(schema);
   const name = field.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  const placeholder = { number: 'n', boolean: type, list: 'text', text: 'text' }[type];
   const {
-    flags = `--${name} <${placeholders.get(type) ?? (namedFields.has(field) ? field : 'text')}>`,
+    flags = `--${name} <${namedFields.has(field) ? field : placeholder}>`,
     says = lowerFirst(descriptionOf(schema)),
   } = form;
   if (type === 'boolean' && form.flags !== undefined) {
@@ -214,9 +208,8 @@ function parserOf(schema: z.ZodType, type: string, form: OptionForm): (text: str
 }
 
 function jsonParser(type: string, { from }: OptionForm): (text: string) => unknown {
-  if (from === 'time') return (text) => timeAheadArgument(text).toISOString();
-  if (from === 'time ago') return (text) => timeAgoArgument(text).toISOString();
   if (from === 'duration') return (text) => durationArgument({ min: 0 })(text) / 1000;
+  if (from !== undefined) return (text) => timeArgument(from)(text).toISOString();
   if (type === 'number')
     return (text) => (/^\d+(?:\.\d+)?$/.test(text) && String(Number(text)) === text ? Number(text) : text);
   if (type === 'boolean') return (text) => (text === 'true' || text === 'false' ? text === 'true' : text);

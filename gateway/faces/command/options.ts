@@ -37,25 +37,16 @@ export function targetArgument(name: string): (text: string) => string {
 /** ISO 8601. A date means its beginning in UTC. */
 const isoTime = z.union([z.iso.date(), z.iso.datetime({ offset: true })]);
 
-/** A time, or a duration from now. */
-export function timeAheadArgument(text: string): Date {
-  return timeOrDuration(text, 1);
-}
-
-/** A time, or a duration before now. */
-export function timeAgoArgument(text: string): Date {
-  return timeOrDuration(text, -1);
-}
-
-function timeOrDuration(text: string, direction: 1 | -1): Date {
-  if (isoTime.safeParse(text).success) return new Date(text);
-  const ms = parseDuration(text);
-  if (ms === undefined || ms > maxDurationMs) {
+/** A time, or a duration from now or ago. */
+export function timeArgument(from: 'time' | 'time ago'): (text: string) => Date {
+  return (text) => {
+    if (isoTime.safeParse(text).success) return new Date(text);
+    const ms = parseDuration(text);
+    if (ms !== undefined && ms <= maxDurationMs) return new Date(Date.now() + (from === 'time' ? ms : -ms));
     throw new InvalidArgumentError(
       'It is neither an ISO 8601 time such as 2027-01-31T12:00:00Z or 2027-01-31, nor a duration such as 15m, 12h or 30d, of 365d at most.',
     );
-  }
-  return new Date(Date.now() + direction * ms);
+  };
 }
 
 const unitMs = new Map([

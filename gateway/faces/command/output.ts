@@ -1,12 +1,10 @@
 import { once } from 'node:events';
 import { oneLine } from '#runtime/error-message.ts';
 import stringWidth from 'string-width';
-import type { ChangedField } from '../../control/audit/audit-log.ts';
+import { unchangedFields, type ChangedField } from '../../control/audit/audit-log.ts';
 import { hiddenCharacters } from '../../control/keys/key-input.ts';
-import type { Cell } from '../../control/list-text.ts';
+import { cellOf, pagesOf, type Cell, type Items } from '../../control/list-text.ts';
 import { keyPattern } from '../../platform/config/key-prefix.ts';
-
-type Row = readonly Cell[];
 
 let closedPipeFails = false;
 let warning: string | undefined;
@@ -63,61 +61,45 @@ export function printJson(value: object): void {
 /** Prints one object: for programs, or a line for each field. */
 export function printResult(value: object, json: true | undefined): void {
   if (json) printJson(value);
-  else printFields({ ...value });
+  else printFields(value);
 }
 
-/** Prints rows under aligned headings, for people. */
-export function printTable(headings: readonly string[], rows: readonly Row[]): void {
-  const lines = [headings, ...rows].map((row) => row.map(cellText));
-  process.stdout.write(formatLines(lines, columnWidths(lines)));
-}
-
-/** Prints a table page by page. Columns are as wide as the first page needs. */
-export async function printTablePages(
+/** Prints rows under aligned headings, for people, page by page. Columns are as wide as the first page needs. */
+export async function printTable<Item>(
   headings: readonly string[],
-  pages: AsyncIterable<readonly Row[]>,
+  items: Items<Item>,
+  rowOf: (item: Item) => readonly Cell[],
 ): Promise<void> {
   let widths: number[] | undefined;
-  for await (const page of pages) {
-    const rows = page.map((row) => row.map(cellText));
-    const lines = widths === undefined ? [[...headings], ...rows] : rows;
-    widths ??= columnWidths(lines);
-    await print(formatLines(lines, widths));
+  const lines = [[...headings]];
+  for await (const page of pagesOf(items)) {
+    if (page.length === 0) continue;
+    lines.push(...page.map((item) => rowOf(item).map(cellText)));
+    widths ??= widthsOf(lines);
+    await print(formatLines(lines.splice(0), widths));
   }
-  if (widths === undefined) printTable(headings, []);
+  if (widths === undefined) await print(formatLines(lines, widthsOf(lines)));
 }
 
-/** Prints one object, a line for each field. */
-export function printFields(fields: Readonly<Record<string, Cell>>): void {
-  const names = Object.keys(fields);
-  const width = Math.max(...names.map((name) => name.length));
-  for (const [name, value] of Object.entries(fields)) {
-    process.stdout.write(`${name.padEnd(width)}  ${cellText(value)}\n`);
-  }
-}
-
-function columnWidths(lines: readonly string[][]): number[] {
-  const columns = lines[0]?.length ?? 0;
-  return Array.from({ length: columns }, (_, column) =>
-    Math.max(...lines.map((line) => stringWidth(line[column] ?? ''))),
-  );
-}
+const widthsOf = (lines: readonly string[][]) =>
+  (lines[0] ?? []).map((_cell, column) => Math.max(...lines.map((line) => stringWidth(line[column] ?? ''))));
 
 function formatLines(lines: readonly string[][], widths: readonly number[]): string {
+  const padding = (cell: string, column: number) => (widths[column] ?? 0) - stringWidth(cell);
   return lines
     .map((line) => {
-      const last = line.length - 1;
-      const cells = line.map((cell, column) => {
-        const padding = column === last ? 0 : Math.max(0, (widths[column] ?? 0) - stringWidth(cell));
-        return cell + ' '.repeat(padding);
-      });
+      const cells = line.map((cell, column) => cell + ' '.repeat(Math.max(0, padding(cell, column))));
       return `${cells.join('  ').trimEnd()}\n`;
     })
     .join('');
 }
 
-export function cellText(cell: Cell): string {
-  return printable(Array.isArray(cell) ? cell.join(' ') : String(cell ?? '-'));
+const cellText = (cell: Cell) =>
+  printable(typeof cell === 'object' ? (cell?.join(' ') ?? '-') : String(cell ?? '-'));
+
+/** Prints one object, a line for each field. */
+export function printFields(fields: object): void {
+  process.stdout.write(`${formatFields(unchangedFields(fields)).join('\n')}\n`);
 }
 
 /** Replaces hidden characters: a value that was edited by hand must not control the terminal. */
@@ -129,12 +111,7 @@ export function printable(text: string): string {
 export function formatFields(fields: readonly ChangedField[], indent = ''): string[] {
   const width = Math.max(0, ...fields.map(({ field }) => field.length));
   return fields.map(({ field, before, after }) => {
-    const [old, next] = [shown(before), shown(after)];
+    const [old, next] = [cellText(cellOf(before)), cellText(cellOf(after))];
     return `${indent}${printable(field.padEnd(width))}  ${old === next ? next : `${old} → ${next}`}`;
   });
-}
-
-function shown(value: unknown = null): string {
-  if (value === null) return '-';
-  return printable(typeof value === 'string' ? value : JSON.stringify(value));
 }

@@ -27,32 +27,35 @@ export function statusCommand(): Command {
 async function printReport(report: FleetReport): Promise<void> {
   const { summary, problems, gateways, upstreams, redis, recent, activeBans } = report;
   await print(`${summary}\n\n${problems.map(problemText).join('')}`);
-  printTable(
+  await printTable(
     ['GATEWAY', 'STATE', 'VERSION', 'WORKERS', 'STARTED', 'WITHOUT REDIS'],
-    gateways.map((gateway) => [
+    gateways,
+    (gateway) => [
       gatewayName(gateway),
       gateway.state,
       gateway.version,
       `${gateway.processes.filter(({ state }) => state !== 'not_seen').length} of ${gateway.workers}`,
       gateway.startedAt,
       timeWithoutRedis(gateway),
-    ]),
+    ],
   );
   await print('\n');
-  printTable(
-    ['UPSTREAM', 'STATE', 'SEEN AS'],
-    upstreams.map(({ upstream, state, seenAs }) => [upstream, state, countsText(seenAs)]),
-  );
+  await printTable(['UPSTREAM', 'STATE', 'SEEN AS'], upstreams, ({ upstream, state, seenAs }) => [
+    upstream,
+    state,
+    countsText(seenAs),
+  ]);
   await print('\n');
-  printTable(
+  await printTable(
     ['REDIS', 'VERSION', 'MEMORY', 'APPEND-ONLY FILE', 'REPLICAS'],
-    redis.map(({ address, version, memory, appendOnly, connectedReplicas }) => [
+    redis,
+    ({ address, version, memory, appendOnly, connectedReplicas }) => [
       address,
       version,
       memory === null ? null : `${Math.round((100 * memory.usedBytes) / memory.limitBytes)} %`,
       appendOnly === null ? null : appendOnly ? 'yes' : 'no',
       connectedReplicas,
-    ]),
+    ],
   );
   await print('\n');
   printFields({

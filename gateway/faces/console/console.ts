@@ -1,4 +1,3 @@
-import type { Router } from 'express';
 import { createConsoleAccess, type ConsoleAccessDependencies } from '../api/access/console-access.ts';
 import { operatorsApi, type OperatorsApiDependencies } from '../api/api.ts';
 import { createConsoleRedis } from '../api/console-redis.ts';
@@ -16,18 +15,11 @@ interface ConsoleDependencies
 }
 
 /** The console of the admin port: pages for the browser, and the API that they call. */
-export interface Console {
-  api: Router;
-  pages: Router;
-  /** Logs an error that is a bug, whose detail is never sent. */
-  logUnexpected: (error: unknown) => void;
-  close(): void;
-}
-
-export function createConsole(dependencies: ConsoleDependencies): Console {
+export function createConsole(dependencies: ConsoleDependencies) {
   const { redisUrl: url, redisIsPrivate: isPrivate, api: pageSettings, log } = dependencies;
   const redis = createConsoleRedis({ ...dependencies, url, isPrivate });
   const access = createConsoleAccess({ ...dependencies, read: redis.read });
+  /** Logs an error that is a bug, whose detail is never sent. */
   const logUnexpected = (error: unknown) => log.error({ err: error }, 'unexpected error on the admin port');
   return {
     api: operatorsApi({ ...dependencies, redis, access, logUnexpected }),

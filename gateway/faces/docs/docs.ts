@@ -1,10 +1,9 @@
 import type { RequestHandler } from 'express';
 import { serveFiles } from '../../platform/http/response.ts';
 import type { ApiDescription } from '../../upstream/api-description.ts';
-import type { ApiDocument } from '../../upstream/api-document.ts';
 import { petsApi } from '../../upstream/pets-service.ts';
 import type { ApiRoute } from '../../upstream/routes.ts';
-import { createBrowserFiles, pagePolicy, type BrowserFiles } from '../browser-files.ts';
+import { createBrowserFiles, pagePolicy } from '../browser-files.ts';
 import { escapeHtml } from '../html.ts';
 import { pageHeaders } from '../page-document.ts';
 import { guideMarkdown, type GuideSettings } from './guide.ts';
@@ -14,22 +13,11 @@ import { referencePage } from './reference-page.ts';
 import { sampleOrigin } from './samples.ts';
 
 /** A page of the documentation, as HTML or as Markdown. */
-export interface DocsFile {
+interface DocsFile {
   text: string;
   contentType: string;
   /** Headers beside those of the text itself. They replace the gateway's own of the same name. */
   headers: Readonly<Record<string, string>>;
-}
-
-export interface Docs {
-  /** Finds what is at a path without query. */
-  find(path: string): DocsFile | undefined;
-  /** The page with the sections that have all words of a text. */
-  search(asked: string): DocsFile;
-  /** Finds what pages load. */
-  findAsset: BrowserFiles['find'];
-  /** Finds the route of a path, for Allow and for metrics. */
-  match(path: string): ApiRoute | undefined;
 }
 
 const documentHeaders: Readonly<Record<string, string>> = {
@@ -46,8 +34,6 @@ const documentHeaders: Readonly<Record<string, string>> = {
 };
 
 const descriptionPath = '/openapi.json';
-const browserFolder = 'faces/docs/browser';
-
 /** What pages say of the API beside its description. */
 interface DocsSettings extends Omit<GuideSettings, 'basePath'> {
   /** Markdown of further pages; undefined for none. */
@@ -56,76 +42,26 @@ interface DocsSettings extends Omit<GuideSettings, 'basePath'> {
 }
 
 const allow = ['GET', 'HEAD', 'OPTIONS'];
-const indexRoute: ApiRoute = { pattern: '/', allow };
-const assetRoute: ApiRoute = { pattern: '/docs/assets/{version}/{file}', allow };
 
 /**
- * Builds the public documentation: its pages from the description and from Markdown, and the files that they load.
+ * Builds the public documentation: its pages from the description and from Markdown, each also as Markdown, the files that they
+ * load, and a list of them for language models in the form of llmstxt.org.
  * @param publicUrl address in the samples; without it, a browser shows that of the page
  */
 export function loadDocs(
   { document, basePath, operations }: Pick<ApiDescription, 'document' | 'basePath' | 'operations'>,
   publicUrl = sampleOrigin,
   settings: DocsSettings = petsApi(),
-): Docs {
+) {
+  const { title, description, supportUrl } = document;
   const { clients, changelog } = settings;
-  const site = createSite(
-    document,
-    [
-      markdownPage('/docs', 'Guide', guideMarkdown(document, { ...settings, basePath })),
-      referencePage(document, operations, settings),
-      ...(clients === undefined ? [] : [markdownPage('/docs/clients', 'Clients', clients)]),
-      ...(changelog === undefined ? [] : [markdownPage('/docs/changelog', 'Changelog', changelog)]),
-    ],
-    publicUrl,
-  );
-  return {
-    ...site,
-    match(path) {
-      if (path === indexRoute.pattern) return indexRoute;
-      if (site.findAsset(path) !== undefined) return assetRoute;
-      return path === searchPath || site.find(path) !== undefined ? { pattern: path, allow } : undefined;
-    },
-  };
-}
-
-/** Far more than anybody types into a search. */
-const maxAskedLength = 100;
-
-/** Serves the documentation, and at / a redirect for browsers and an index for programs. */
-export function serveDocs(
-  { find, search, findAsset, match }: Docs,
-  { basePath }: Pick<ApiDescription, 'basePath'>,
-): { match: Docs['match']; serve: RequestHandler } {
-  const index = { documentation: '/docs', description: descriptionPath, api: basePath };
-  const files = serveFiles((path, { q = '' }) =>
-    path === searchPath ? search(String(q).slice(0, maxAskedLength)) : (find(path) ?? findAsset(path)),
-  );
-  return {
-    match: (path) => match(path) ?? (path.endsWith('/') ? match(path.slice(0, -1)) : undefined),
-    serve: (req, res, next) => {
-      const { path } = req;
-      if (!path.endsWith('/')) return files(req, res, next);
-      if (path !== '/') {
-        res.status(308).location(path.slice(0, -1)).end();
-      } else {
-        res.set({ 'Cache-Control': 'public, max-age=300', Vary: 'Accept' });
-        // JSON is first: a program that accepts anything gets it.
-        if (req.accepts(['json', 'html']) === 'html') res.status(302).location('/docs').end();
-        else res.json(index);
-      }
-      return undefined;
-    },
-  };
-}
-
-/** Serves pages, each also as Markdown, and lists them for language models in the form of llmstxt.org. */
-function createSite(
-  { title, description, supportUrl }: ApiDocument,
-  pages: readonly Page[],
-  publicUrl: string,
-): Pick<Docs, 'find' | 'findAsset' | 'search'> {
-  const assets = createBrowserFiles('/docs/assets', browserFolder);
+  const pages: readonly Page[] = [
+    markdownPage('/docs', 'Guide', guideMarkdown(document, { ...settings, basePath })),
+    referencePage(document, operations, settings),
+    ...(clients === undefined ? [] : [markdownPage('/docs/clients', 'Clients', clients)]),
+    ...(changelog === undefined ? [] : [markdownPage('/docs/changelog', 'Changelog', changelog)]),
+  ];
+  const assets = createBrowserFiles('/docs/assets', 'faces/docs/browser');
   const sections = sectionsOf(pages);
   const links = pages.map((page) => `- [${page.title}](${page.path}.md)`);
   const index = `# ${title}
@@ -137,7 +73,6 @@ function createSite(
 ${links.join('\n')}
 - [OpenAPI description](${descriptionPath})
 `;
-  const files: Record<string, DocsFile> = { '/llms.txt': textFile('text/plain', index) };
   const pageFile = (page: Page): DocsFile => {
     const text = renderPage(page, { name: title, supportUrl, files: assets, pages });
     return {
@@ -145,15 +80,54 @@ ${links.join('\n')}
       headers: documentHeaders,
     };
   };
+  const files = new Map([['/llms.txt', textFile('text/plain', index)]]);
   for (const page of pages) {
     const { path, markdown = '' } = page;
-    files[path] = pageFile(page);
-    files[`${path}.md`] = textFile('text/markdown', markdown.replaceAll(sampleOrigin, publicUrl));
+    files.set(path, pageFile(page));
+    files.set(`${path}.md`, textFile('text/markdown', markdown.replaceAll(sampleOrigin, publicUrl)));
   }
   return {
-    find: (path) => (Object.hasOwn(files, path) ? files[path] : undefined),
-    search: (asked) => pageFile(searchPage(sections, asked)),
+    /** Finds what is at a path without query. */
+    find: (path: string) => files.get(path),
+    /** The page with the sections that have all words of a text. */
+    search: (asked: string) => pageFile(searchPage(sections, asked)),
+    /** Finds what pages load. */
     findAsset: assets.find,
+    /** Finds the route of a path, for Allow and for metrics. */
+    match(path: string): ApiRoute | undefined {
+      if (assets.find(path) !== undefined) return { pattern: '/docs/assets/{version}/{file}', allow };
+      return ['/', searchPath].includes(path) || files.has(path) ? { pattern: path, allow } : undefined;
+    },
+  };
+}
+
+/** Far more than anybody types into a search. */
+const maxAskedLength = 100;
+
+/** Serves the documentation, and at / a redirect for browsers and an index for programs. */
+export function serveDocs(
+  { find, search, findAsset, match }: ReturnType<typeof loadDocs>,
+  { basePath }: Pick<ApiDescription, 'basePath'>,
+) {
+  const index = { documentation: '/docs', description: descriptionPath, api: basePath };
+  const files = serveFiles((path, { q = '' }) =>
+    path === searchPath ? search(String(q).slice(0, maxAskedLength)) : (find(path) ?? findAsset(path)),
+  );
+  return {
+    match: (path: string) => match(path) ?? (path.endsWith('/') ? match(path.slice(0, -1)) : undefined),
+    serve: ((req, res, next) => {
+      const { path } = req;
+      if (!path.endsWith('/')) return files(req, res, next);
+      if (path !== '/') {
+        res.status(308).location(path.slice(0, -1)).end();
+      } else {
+        res.set({ 'Cache-Control': 'public, max-age=300', Vary: 'Accept' });
+        // JSON is first: a program that accepts anything gets it.
+        if (req.accepts(['json', 'html']) === 'html') res.status(302).location('/docs').end();
+        else res.json(index);
+      }
+      return undefined;
+    }) satisfies RequestHandler,
   };
 }
 

@@ -4,22 +4,11 @@ import type { PublicAddress } from '../../platform/http/addresses.ts';
 import type { AddressLimit } from '../../quota/address-limit.ts';
 import { isReading } from '../api/access/caller.ts';
 import { createMinuteLimit, tooManyRequests } from '../api/access/minute-limit.ts';
-import { createPageAccess, type PageAccess } from '../api/access/page-access.ts';
+import { createPageAccess } from '../api/access/page-access.ts';
 import { ApiError } from '../api/api-error.ts';
 import type { ConsoleRedis } from '../api/console-redis.ts';
 
-/** Decides who may use the API of the portal. */
-export interface PortalAccess extends Pick<
-  PageAccess<PortalSession>,
-  'cookie' | 'open' | 'findSessions' | 'sessionOf'
-> {
-  /** Checks of every other request, in their order. */
-  guard: readonly RequestHandler[];
-  /** Those of one that takes access away, which no limit refuses. */
-  guardOfEnd: readonly RequestHandler[];
-  /** Counts a wrong code or session against the address. @throws ApiError with a code, or too_many_requests */
-  refuse(req: Request, code: keyof typeof customerMessages): Promise<never>;
-}
+export type PortalAccess = ReturnType<typeof createPortalAccess>;
 
 interface PortalAccessDependencies {
   redis: () => Promise<Pick<ConsoleRedis, 'read'>>;
@@ -41,11 +30,13 @@ export const customerMessages = {
     'This link was used before, or is older than five minutes. Open the portal again from where you came.',
 };
 
-export function createPortalAccess(dependencies: PortalAccessDependencies): PortalAccess {
+/** Decides who may use the API of the portal. */
+export function createPortalAccess(dependencies: PortalAccessDependencies) {
   const { redis, publicAddress, addressLimit } = dependencies;
   const chargeRequest = createMinuteLimit(maxRequests, tooMany);
   const chargeChange = createMinuteLimit(maxChanges, tooMany);
 
+  /** Counts a wrong code or session against the address. @throws ApiError with a code, or too_many_requests */
   async function refuse(req: Request, code: keyof typeof customerMessages): Promise<never> {
     const { allowed, window } = await addressLimit.charge(req.ip ?? '');
     if (allowed) throw new ApiError(code, { message: customerMessages[code] });
@@ -81,6 +72,12 @@ export function createPortalAccess(dependencies: PortalAccessDependencies): Port
     next();
   };
 
-  const guardOfEnd = [...page.open, limitLookUps, page.requireSession, page.requireCsrfToken];
+  /** Checks of what takes access away, which no limit refuses; any other request has further ones. */
+  const guardOfEnd: readonly RequestHandler[] = [
+    ...page.open,
+    limitLookUps,
+    page.requireSession,
+    page.requireCsrfToken,
+  ];
   return { ...page, guard: [...guardOfEnd, limitRequests], guardOfEnd, refuse };
 }

@@ -8,20 +8,9 @@ import { ApiError } from '../api-error.ts';
 import type { RouteApi } from '../route.ts';
 import { isReading, setCaller } from './caller.ts';
 import { createMinuteLimit } from './minute-limit.ts';
-import { createPageAccess, requireJsonBody, type PageAccess } from './page-access.ts';
+import { createPageAccess, requireJsonBody } from './page-access.ts';
 
-/** Decides who may use the API of the console. */
-export interface ConsoleAccess extends Pick<
-  PageAccess<ConsoleSession>,
-  'cookie' | 'open' | 'findSessions' | 'sessionOf'
-> {
-  /** Refuses a request with a wrong code or token. @throws ApiError the given one, or too_many_requests */
-  refuseSecret(req: Request, code: 'invalid_code' | 'invalid_token'): Promise<never>;
-  /** Leaves a trace of a refusal that is about access; does nothing for any other. */
-  traceRefusal(req: Request, error: ApiError): void;
-  /** Checks of every request that needs a session or a token. */
-  guard: RequestHandler;
-}
+export type ConsoleAccess = ReturnType<typeof createConsoleAccess>;
 
 export interface ConsoleAccessDependencies extends Pick<RouteApi, 'read'> {
   /** The setting ADMIN_URL. */
@@ -37,7 +26,8 @@ export interface ConsoleAccessDependencies extends Pick<RouteApi, 'read'> {
  */
 const maxWrongSecrets = 10;
 
-export function createConsoleAccess(dependencies: ConsoleAccessDependencies): ConsoleAccess {
+/** Decides who may use the API of the console. */
+export function createConsoleAccess(dependencies: ConsoleAccessDependencies) {
   const { read, adminUrl, trustProxy, log } = dependencies;
   const isProxy = createIsProxy(trustProxy);
   const clientAddress = (req: Request) => addressGroup(findClientAddress(req, isProxy));
@@ -55,6 +45,7 @@ export function createConsoleAccess(dependencies: ConsoleAccessDependencies): Co
     refuse: () => Promise.reject(new ApiError('no_session')),
   });
 
+  /** Refuses a request with a wrong code or token. @throws ApiError the given one, or too_many_requests */
   async function refuseSecret(req: Request, code: 'invalid_code' | 'invalid_token'): Promise<never> {
     await chargeWrongSecret(clientAddress(req));
     throw new ApiError(code, code === 'invalid_token' ? { headers: { 'WWW-Authenticate': 'Bearer' } } : {});
@@ -63,29 +54,31 @@ export function createConsoleAccess(dependencies: ConsoleAccessDependencies): Co
   const person = Router().use(...page.open, page.requireSession, page.requireCsrfToken);
   const program = Router().use(requireJsonBody, requireToken({ read }, refuseSecret));
   const logged = new LRUCache<string, true>({ max: maxTraced, ttl: traceEveryMs });
-  return {
-    ...page,
-    refuseSecret,
-    traceRefusal(req, { code, status }) {
-      if (!accessStatuses.has(status)) return;
-      // The page asks so whether somebody is signed in.
-      if (req.path === '/session' && isReading(req) && page.cookie.read(req).length === 0) return;
-      const address = clientAddress(req);
-      const subject = `${code} ${address}`;
-      if (logged.has(subject)) return;
-      logged.set(subject, true);
-      // Without the path, which may hold an API key.
-      log.warn({ address, code }, 'the console has refused a request');
-    },
-    guard(req, res, next) {
-      // A cookie, which a browser sends by itself, counts for nothing beside a token, and so needs no Origin.
-      if (hasToken(req)) return program(req, res, next);
-      // A program that forgot its token has no use for advice about pages.
-      if (req.headers.origin === undefined && page.cookie.read(req).length === 0)
-        throw new ApiError('no_session');
-      return person(req, res, next);
-    },
+
+  /** Leaves a trace of a refusal that is about access; does nothing for any other. */
+  function traceRefusal(req: Request, { code, status }: ApiError): void {
+    if (!accessStatuses.has(status)) return;
+    // The page asks so whether somebody is signed in.
+    if (req.path === '/session' && isReading(req) && page.cookie.read(req).length === 0) return;
+    const address = clientAddress(req);
+    const subject = `${code} ${address}`;
+    if (logged.has(subject)) return;
+    logged.set(subject, true);
+    // Without the path, which may hold an API key.
+    log.warn({ address, code }, 'the console has refused a request');
+  }
+
+  /** Checks of every request that needs a session or a token. */
+  const guard: RequestHandler = (req, res, next) => {
+    // A cookie, which a browser sends by itself, counts for nothing beside a token, and so needs no Origin.
+    if (hasToken(req)) return program(req, res, next);
+    // A program that forgot its token has no use for advice about pages.
+    if (req.headers.origin === undefined && page.cookie.read(req).length === 0)
+      throw new ApiError('no_session');
+    return person(req, res, next);
   };
+
+  return { ...page, refuseSecret, traceRefusal, guard };
 }
 
 /** Statuses of refusals that are about access: who asks, from where, and how often. */
@@ -115,7 +108,7 @@ const hasToken = ({ headers }: Pick<Request, 'headers'>) => /^Bearer\b/i.test(he
  */
 function requireToken(
   { read }: Pick<RouteApi, 'read'>,
-  refuseSecret: ConsoleAccess['refuseSecret'],
+  refuseSecret: (req: Request, code: 'invalid_token') => Promise<never>,
 ): RequestHandler {
   const chargeRequest = createMinuteLimit(maxTokenRequests, 'The token has sent too many requests');
   return async function requireToken(req, _res, next) {

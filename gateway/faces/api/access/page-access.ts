@@ -9,33 +9,8 @@ export interface SignedIn<Session> {
   token: string;
 }
 
-export interface SessionCookie {
-  /**
-   * Reads what may be tokens of sessions: a page on another port of this host, or on another host of its domain, can add
-   * cookies of the same name.
-   */
-  read(req: Request): string[];
-  write(req: Request, res: Response, token: string, maxAgeMs: number): void;
-  clear(req: Request, res: Response): void;
-}
-
 /** Checks of requests that the pages of the console or the portal send, with a session in a cookie. */
-export interface PageAccess<Session> {
-  cookie: SessionCookie;
-  /** Checks of a request that needs no session. */
-  open: readonly RequestHandler[];
-  /**
-   * Refuses a request without a valid session, or with several: another page must not choose whose session this is. Later
-   * steps get it from sessionOf and callerOf.
-   */
-  requireSession: RequestHandler;
-  /** Refuses a change without the token of `GET /session`. Comes after requireSession. */
-  requireCsrfToken: RequestHandler;
-  /** The valid sessions of a browser: one, if nobody has tampered with its cookies. */
-  findSessions(req: Request): Promise<SignedIn<Session>[]>;
-  /** @throws Error for a request that requireSession has not accepted */
-  sessionOf(req: Request): SignedIn<Session>;
-}
+export type PageAccess<Session> = ReturnType<typeof createPageAccess<Session>>;
 
 interface PageAccessOptions<Session> {
   /** Whose pages these are; begins the name of the cookie. */
@@ -54,12 +29,15 @@ interface PageAccessOptions<Session> {
   refuse: (req: Request) => Promise<never>;
 }
 
-export function createPageAccess<Session>(options: PageAccessOptions<Session>): PageAccess<Session> {
+export function createPageAccess<Session>(options: PageAccessOptions<Session>) {
   const { apiPath, find, callerOf, refuse } = options;
   const cookie = createSessionCookie(options);
   const sessions = new WeakMap<Request, SignedIn<Session>>();
 
-  /** A cookie that is no session's, no matter who has set it, hides no other. */
+  /**
+   * The valid sessions of a browser: one, if nobody has tampered with its cookies. A cookie that is no session's, no matter who
+   * has set it, hides no other.
+   */
   async function findSessions(req: Request): Promise<SignedIn<Session>[]> {
     const outcomes = await Promise.allSettled(
       cookie.read(req).map(async (token) => ({ token, session: await find(token) })),
@@ -72,31 +50,36 @@ export function createPageAccess<Session>(options: PageAccessOptions<Session>): 
     return found;
   }
 
+  /** @throws Error for a request that requireSession has not accepted */
   function sessionOf(req: Request): SignedIn<Session> {
     const found = sessions.get(req);
     if (found === undefined) throw new Error(`${req.path} is served without requireSession`);
     return found;
   }
 
-  return {
-    cookie,
-    open: [requireOwnOrigin(options), requireJsonBody],
-    findSessions,
-    sessionOf,
-    async requireSession(req, _res, next) {
-      const [found, ...others] = await findSessions(req);
-      if (found === undefined || others.length > 0) return refuse(req);
-      sessions.set(req, found);
-      setCaller(req, callerOf(found));
-      next();
-    },
-    requireCsrfToken(req, _res, next) {
-      if (isReading(req) || isCsrfToken(req.get('X-CSRF-Token') ?? '', sessionOf(req).token)) return next();
-      throw new ApiError('invalid_csrf_token', {
-        message: `A change needs the header X-CSRF-Token with the csrfToken that GET ${apiPath}/session returns.`,
-      });
-    },
+  /**
+   * Refuses a request without a valid session, or with several: another page must not choose whose session this is. Later steps
+   * get it from sessionOf and callerOf.
+   */
+  const requireSession: RequestHandler = async (req, _res, next) => {
+    const [found, ...others] = await findSessions(req);
+    if (found === undefined || others.length > 0) return refuse(req);
+    sessions.set(req, found);
+    setCaller(req, callerOf(found));
+    next();
   };
+
+  /** Refuses a change without the token of `GET /session`. */
+  const requireCsrfToken: RequestHandler = (req, _res, next) => {
+    if (isReading(req) || isCsrfToken(req.get('X-CSRF-Token') ?? '', sessionOf(req).token)) return next();
+    throw new ApiError('invalid_csrf_token', {
+      message: `A change needs the header X-CSRF-Token with the csrfToken that GET ${apiPath}/session returns.`,
+    });
+  };
+
+  /** Checks of a request that needs no session. */
+  const open: readonly RequestHandler[] = [requireOwnOrigin(options), requireJsonBody];
+  return { cookie, open, findSessions, sessionOf, requireSession, requireCsrfToken };
 }
 
 /** Each one is looked up. A browser sends one cookie for each path and domain: a handful. */
@@ -111,7 +94,7 @@ function createSessionCookie({
   owner,
   cookiePath,
   originsOf,
-}: Pick<PageAccessOptions<unknown>, 'owner' | 'cookiePath' | 'originsOf'>): SessionCookie {
+}: Pick<PageAccessOptions<unknown>, 'owner' | 'cookiePath' | 'originsOf'>) {
   function settingsOf(req: Request): { name: string; options: CookieOptions } {
     const origin = URL.parse(originsOf(req).find((text) => text !== undefined) ?? '');
     const secure = origin?.protocol === 'https:';
@@ -121,12 +104,16 @@ function createSessionCookie({
     };
   }
   return {
-    read: (req) => valuesOf(req.headers.cookie ?? '', settingsOf(req).name).slice(0, maxTokens),
-    write(req, res, token, maxAge) {
+    /**
+     * Reads what may be tokens of sessions: a page on another port of this host, or on another host of its domain, can add
+     * cookies of the same name.
+     */
+    read: (req: Request) => valuesOf(req.headers.cookie ?? '', settingsOf(req).name).slice(0, maxTokens),
+    write(req: Request, res: Response, token: string, maxAge: number) {
       const { name, options } = settingsOf(req);
       res.cookie(name, token, { ...options, maxAge });
     },
-    clear(req, res) {
+    clear(req: Request, res: Response) {
       const { name, options } = settingsOf(req);
       res.clearCookie(name, options);
     },

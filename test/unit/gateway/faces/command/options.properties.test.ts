@@ -4,8 +4,7 @@ import { expect, test } from 'vitest';
 import {
   durationArgument,
   nameArgument,
-  timeAgoArgument,
-  timeAheadArgument,
+  timeArgument,
 } from '../../../../../gateway/faces/command/options.ts';
 
 /** Parsed value; undefined if the argument is refused with the error that leads to exit code 2. */
@@ -72,7 +71,7 @@ test('a time that does not exist is refused', () => {
         text,
       ),
       (text) => {
-        const date = parseOrUndefined(timeAheadArgument, text);
+        const date = parseOrUndefined(timeArgument('time'), text);
         if (date === undefined || /^\d+[smhd]$/.test(text)) return;
         expect(Number.isNaN(date.getTime())).toBe(false);
         // 31 April must not become 1 May.
@@ -84,11 +83,11 @@ test('a time that does not exist is refused', () => {
 });
 
 test('a time has an offset, and a duration counts from now in its direction', () => {
-  expect(parseOrUndefined(timeAheadArgument, '2027-01-31T12:00:00')).toBeUndefined();
-  expect(timeAheadArgument('2027-01-31T12:00:00+02:00').toISOString()).toBe('2027-01-31T10:00:00.000Z');
+  expect(parseOrUndefined(timeArgument('time'), '2027-01-31T12:00:00')).toBeUndefined();
+  expect(timeArgument('time')('2027-01-31T12:00:00+02:00').toISOString()).toBe('2027-01-31T10:00:00.000Z');
   const day = 86_400_000;
-  expect(Math.round((timeAheadArgument('2d').getTime() - Date.now()) / day)).toBe(2);
-  expect(Math.round((timeAgoArgument('2d').getTime() - Date.now()) / day)).toBe(-2);
+  expect(Math.round((timeArgument('time')('2d').getTime() - Date.now()) / day)).toBe(2);
+  expect(Math.round((timeArgument('time ago')('2d').getTime() - Date.now()) / day)).toBe(-2);
 });
 
 test('names and reasons are trimmed, without hidden characters, and at most 100 characters long', () => {
