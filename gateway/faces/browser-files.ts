@@ -14,16 +14,7 @@ const contentTypes = {
 };
 type FileName = keyof typeof contentTypes;
 
-export interface BrowserFile {
-  text: Promise<string>;
-  contentType: string;
-  headers: Readonly<Record<string, string>>;
-}
-
-export interface BrowserFiles {
-  addressOf: (name: FileName) => string;
-  find(path: string): BrowserFile | undefined;
-}
+export type BrowserFiles = ReturnType<typeof createBrowserFiles>;
 
 /** Nothing from another host, and nothing inline. The font is in the styles. */
 export const pagePolicy = [
@@ -52,7 +43,7 @@ const otherVersionHeaders = { ...headers, 'Cache-Control': 'no-cache' };
  * @param folder below gateway/, with main.ts and main.css
  * @param style styles that are no file
  */
-export function createBrowserFiles(path: string, folder: string, style = ''): BrowserFiles {
+export function createBrowserFiles(path: string, folder: string, style = '') {
   const version = hashOfSources(folder, style);
   let bundled: ReturnType<typeof bundle> | undefined;
 
@@ -63,8 +54,8 @@ export function createBrowserFiles(path: string, folder: string, style = ''): Br
   }
 
   return {
-    addressOf: (name) => `${path}/${version}/${name}`,
-    find(wanted) {
+    addressOf: (name: FileName) => `${path}/${version}/${name}`,
+    find(wanted: string) {
       const [, ofVersion, name] =
         /^\/([A-Za-z0-9_-]{1,32})\/([a-z.]+)$/.exec(wanted.slice(path.length)) ?? [];
       if (!wanted.startsWith(path) || !isFileName(name)) return undefined;

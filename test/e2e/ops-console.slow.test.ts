@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { findConsoleOrigin } from '../../gateway/control/access/console-codes.ts';
+import { findConsoleOrigin } from '../../gateway/control/access/console-sessions.ts';
 import { signInWith } from '../support/kits/console-kit.ts';
 import { startOpsKit } from '../support/kits/ops-kit.ts';
 import { runOps, startGateway } from '../support/kits/service.ts';

@@ -1,6 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { makeConsoleCode, redeemConsoleCode } from '../../gateway/control/access/console-codes.ts';
-import { createConsoleSessions } from '../../gateway/control/access/console-sessions.ts';
+import {
+  createConsoleSessions,
+  makeConsoleCode,
+  redeemConsoleCode,
+} from '../../gateway/control/access/console-sessions.ts';
 import { beginPortalSession } from '../../gateway/control/access/portal-sessions.ts';
 import type { RedisClient } from '../../gateway/platform/redis/redis-client.ts';
 import { connectRedis, keyIssuer, sessionOf, startRedisClient } from '../support/kits/keys.ts';

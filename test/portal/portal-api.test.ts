@@ -193,7 +193,8 @@ describe('the portal', () => {
     recordSecrets(rotated.key);
     expect(rotated).toMatchObject({ name: 'Reader', replaces: made.id, scopes: ['pets-service:read'] });
     expect([(await pets(made.key)).status, (await pets(rotated.key)).status]).toEqual([200, 200]);
-    expect(await portal.send('GET', `/keys/${made.id}`)).toMatchObject({ json: { replacedBy: rotated.id } });
+    const { items } = (await portal.send('GET', '/keys')).json as { items: Key[] };
+    expect(items.find(({ id }) => id === made.id)).toMatchObject({ replacedBy: rotated.id });
     expect(await portal.send('POST', `/keys/${made.id}/revoke`)).toMatchObject({
       status: 200,
       json: { state: 'revoked', warnings: [] },

@@ -1,6 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { makeConsoleCode } from '../../gateway/control/access/console-codes.ts';
-import type { ConsoleRole } from '../../gateway/control/access/console-sessions.ts';
+import { makeConsoleCode, type ConsoleRole } from '../../gateway/control/access/console-sessions.ts';
 import { apiRoutes } from '../../gateway/faces/api/api.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { recordSecrets } from '../support/checks/evidence.ts';

@@ -5,6 +5,13 @@ import { redisKeys } from '../../platform/redis/redis-keys.ts';
 import { parseJson } from '../../platform/redis/redis-values.ts';
 import type { ReadingSession, Session } from '../session.ts';
 
+/** A session that has begun. */
+export interface SignedIn<Session> {
+  session: Session;
+  /** Secret of the browser. It is not stored, only its hash is. */
+  token: string;
+}
+
 interface SecretKind<Stored> {
   /** Redis key by the hash of the secret, which alone is stored. */
   keyOf: (hash: string) => string;

@@ -1,11 +1,10 @@
-import type { z } from 'zod';
 import { apiKeyState, type ApiKeyRecord, type OwnFields } from '../../keys/records.ts';
 import { keyFields, portalFields } from '../../limits/record-fields.ts';
-import { redisKeys, type CustomerId } from '../../platform/redis/redis-keys.ts';
+import type { CustomerId } from '../../platform/redis/redis-keys.ts';
 import { isBannedByOperator } from '../bans/bans.ts';
 import { InvalidOperation, UnknownKey } from '../invalid-operation.ts';
 import { keyRowSchema, readKeyRow, type KeyRow } from '../keys/key-view.ts';
-import { findStoredKey, readStoredKeys, type PlacedKey } from '../keys/stored-keys.ts';
+import { findStoredKey, readKeyIds, readStoredKeys, type PlacedKey } from '../keys/stored-keys.ts';
 import { fieldViews } from '../records.ts';
 import type { ReadingSession, Session } from '../session.ts';
 
@@ -29,8 +28,6 @@ export const portalKeySchema = keyRowSchema
   .extend(fieldViews(portalFields(keyFields)))
   .meta({ id: 'Key' });
 
-export type PortalKey = z.infer<typeof portalKeySchema>;
-
 /** Keys that work, and may be made in the portal. To rotate one is possible beyond that. */
 export const maxWorking = 50;
 /** Those that have ended are kept for 90 days. */
@@ -50,13 +47,12 @@ export async function findOwnKey(
   return key;
 }
 
-export async function readPortalKey(session: ReadingSession, key: PlacedKey): Promise<PortalKey> {
-  return portalKeySchema.parse(await readKeyRow(session, key));
-}
+export const readPortalKey = async (session: ReadingSession, key: PlacedKey) =>
+  portalKeySchema.parse(await readKeyRow(session, key));
 
 /** The keys of a customer, also those that have ended, newest first. */
-export async function readPortalKeys(session: ReadingSession, customer: CustomerId): Promise<PortalKey[]> {
-  const keys = await readStoredKeys(session.redis, await readKeyIds(session, customer));
+export async function readPortalKeys(session: ReadingSession, customer: CustomerId) {
+  const keys = await readStoredKeys(session.redis, await readKeyIds(session.redis, customer));
   const shown = await Promise.all(keys.map((key) => readPortalKey(session, key)));
   return shown.toSorted((one, other) => other.createdAt.localeCompare(one.createdAt));
 }
@@ -70,7 +66,7 @@ export async function readKeysWithRoom(
   customer: CustomerId,
   max: number,
 ): Promise<PlacedKey[]> {
-  const ids = await readKeyIds(session, customer);
+  const ids = await readKeyIds(session.redis, customer);
   // Without reading them: an operator may have made any number.
   if (ids.length > 2 * maxKept) throw new InvalidOperation(tooManyKept);
   const keys = await readStoredKeys(session.redis, ids);
@@ -127,15 +123,12 @@ const endOf = ({ revokedAt, expiresAt }: ApiKeyRecord) =>
 /** A further key would undo the ban. The ban of a key that was revoked holds until its end, too. */
 async function assertNoneBanned(session: ReadingSession, keys: readonly PlacedKey[]): Promise<void> {
   const banned = await Promise.all(keys.map(({ place }) => isBannedByOperator(session, place)));
-  if (banned.includes(true)) throw new InvalidOperation(bannedByOperator);
+  if (banned.includes(true))
+    throw new InvalidOperation(
+      'your provider has banned one of your keys: until the ban ends, no further one can be made here',
+    );
 }
-
-const bannedByOperator =
-  'your provider has banned one of your keys: until the ban ends, no further one can be made here';
 
 const tooManyKept =
   `you have ${maxKept} keys, those included that ended in the last 90 days: ` +
   'no further one can be made here until the oldest are forgotten';
-
-const readKeyIds = ({ redis }: Pick<Session, 'redis'>, customer: CustomerId) =>
-  redis.smembers(redisKeys.customerKeys(customer));

@@ -112,15 +112,6 @@ export const portalOperations: readonly Operation[] = [
       next: null,
     }),
   }),
-  read({
-    operationId: 'getKey',
-    http: 'GET /keys/:id',
-    summary: 'One API key, with its last use',
-    responds: 'The key',
-    result: portalKeySchema,
-    run: async (session, { context, target }) =>
-      readPortalKey(session, await findOwnKey(session, customerOf(context), target)),
-  }),
   change({
     operationId: 'createKey',
     http: 'POST /keys',

@@ -4,7 +4,7 @@ import { isCustomerId, redisKeys, type CustomerId } from '../../platform/redis/r
 import { showCustomer } from '../customers/stored-customers.ts';
 import type { ReadingSession, Session } from '../session.ts';
 import { findValidToken } from './api-tokens.ts';
-import { createSecrets, linkCode } from './expiring-secrets.ts';
+import { createSecrets, linkCode, type SignedIn } from './expiring-secrets.ts';
 
 const schema = z.object({
   customerId: z.string().refine(isCustomerId),
@@ -17,12 +17,6 @@ const schema = z.object({
 
 /** A person whom an operator's own product has let into the portal of a customer. */
 export type PortalSession = z.infer<typeof schema>;
-
-interface BegunPortalSession {
-  /** Secret of the browser. It is not stored, only its hash is. */
-  token: string;
-  session: PortalSession;
-}
 
 /** An hour: enough to look and to change a key. */
 export const portalSessionMs = 3_600_000;
@@ -78,8 +72,8 @@ export const findPortalSession = (session: ReadingSession, token: string) =>
 export async function beginPortalSession(
   { redis, now }: ReadingSession,
   code: string,
-  replaced: readonly BegunPortalSession[],
-): Promise<BegunPortalSession | undefined> {
+  replaced: readonly SignedIn<PortalSession>[],
+): Promise<SignedIn<PortalSession> | undefined> {
   const found = await findPortalCode({ redis, now }, code);
   if (found === undefined || !(await codes.useUp({ redis }, code))) return undefined;
   const { customerId, grantedBy } = found;
@@ -92,7 +86,7 @@ export async function beginPortalSession(
 
 export async function endPortalSession(
   { redis }: Pick<Session, 'redis'>,
-  { token, session: { customerId, grantedBy } }: BegunPortalSession,
+  { token, session: { customerId, grantedBy } }: SignedIn<PortalSession>,
 ): Promise<void> {
   const audit = createAuditLog({ redis, who: portalPerson(customerId) });
   await audit({ action: 'portal.end', target: customerId, before: { grantedBy }, after: null });

@@ -3,6 +3,7 @@ import type { RedisClient } from '../../platform/redis/redis-client.ts';
 import { isCustomerId, redisKeys } from '../../platform/redis/redis-keys.ts';
 import { parseJson } from '../../platform/redis/redis-values.ts';
 import { assertNotApiKey } from '../keys/pasted-key.ts';
+import { readKeyIds } from '../keys/stored-keys.ts';
 import type { Session } from '../session.ts';
 
 /** An entry as it is stored, perhaps by hand. */
@@ -149,7 +150,7 @@ function recordedValue(text: string): unknown {
 export async function auditTargets(target: string, session: Pick<Session, 'redis'>): Promise<string[]> {
   assertNotApiKey(target);
   if (!isCustomerId(target)) return [target];
-  return [target, ...(await session.redis.smembers(redisKeys.customerKeys(target)))];
+  return [target, ...(await readKeyIds(session.redis, target))];
 }
 
 /** A field that a change has changed. Undefined if the record or setting did not have it. */

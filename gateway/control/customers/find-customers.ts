@@ -2,12 +2,11 @@ import { z } from 'zod';
 import type { CustomerRecord } from '../../keys/records.ts';
 import { customerFields, searchedNames, searchedWords } from '../../limits/record-fields.ts';
 import { forAll } from '../../limits/windows.ts';
-import type { RedisClient } from '../../platform/redis/redis-client.ts';
 import { redisKeys, type CustomerId } from '../../platform/redis/redis-keys.ts';
 import { countBannedKeys } from '../bans/bans.ts';
 import { keyRowSchema, readKeyRow, type KeyRow } from '../keys/key-view.ts';
 import { assertSearchable } from '../keys/pasted-key.ts';
-import { readStoredKeys } from '../keys/stored-keys.ts';
+import { readKeyIds, readStoredKeys } from '../keys/stored-keys.ts';
 import { pageOf, searchInput, textMatcher } from '../list-schemas.ts';
 import { fieldViews, viewOf } from '../records.ts';
 import type { Search } from '../scored-pages.ts';
@@ -101,7 +100,7 @@ export function searchCustomers(
       !searched.some((name) => matches(record[name] ?? ''))
     )
       return undefined;
-    const keys = await readKeyIds(session.redis, record);
+    const keys = await readKeyIds(session.redis, record.id);
     const view = customerView(record, keys.length);
     return use ? { ...view, use: await readRowUse(session, record, keys) } : view;
   }
@@ -147,7 +146,7 @@ const newestFirst = (one: KeyRow, other: KeyRow) => other.createdAt.localeCompar
 
 /** The ids of a customer's keys, and those keys that have a record. */
 export async function readKeys({ redis }: Session, id: CustomerId) {
-  const ids = await redis.smembers(redisKeys.customerKeys(id));
+  const ids = await readKeyIds(redis, id);
   return { ids, keys: await readStoredKeys(redis, ids) };
 }
 
@@ -155,10 +154,8 @@ export async function readCustomerView(
   { redis }: Pick<Session, 'redis'>,
   record: CustomerRecord,
 ): Promise<CustomerView> {
-  return customerView(record, (await readKeyIds(redis, record)).length);
+  return customerView(record, (await readKeyIds(redis, record.id)).length);
 }
-
-const readKeyIds = (redis: RedisClient, { id }: CustomerRecord) => redis.smembers(redisKeys.customerKeys(id));
 
 export const customerView = (record: CustomerRecord, keys: number): CustomerView =>
   viewOf(customerViewSchema, { ...record, state: customerState(record), keys });

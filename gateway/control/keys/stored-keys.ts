@@ -38,6 +38,10 @@ export async function placesOf(
   return (await redis.hmget(apiKeyIds, ...ids)).map((text) => parsePlace(text ?? ''));
 }
 
+/** Ids of a customer's keys, also of those that have ended. */
+export const readKeyIds = (redis: RedisClient, customer: CustomerId) =>
+  redis.smembers(redisKeys.customerKeys(customer));
+
 /** Adds a key. */
 export async function addToIndex(
   redis: RedisClient,
@@ -58,7 +62,7 @@ export async function addToIndex(
  * among them: its id gets into the set together with its record.
  */
 export async function forgetEndedKeys(redis: RedisClient, customer: CustomerId): Promise<void> {
-  const ids = await redis.smembers(redisKeys.customerKeys(customer));
+  const ids = await readKeyIds(redis, customer);
   const places = await placesOf(redis, ids);
   const found = await Promise.all(
     places.map(async (place) => place && redis.exists(redisKeys.apiKey(place))),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { busyCustomerSchema, readBusiestCustomerUsage } from '../customers/busiest-customers.ts';
 import type { Session } from '../session.ts';
-import { readTraffic, type TrafficPoint } from '../usage/traffic.ts';
+import { readTraffic } from '../usage/traffic.ts';
 import { fleetReportSchema, readFleetReport } from './fleet-report.ts';
 
 /** What consoles show, as of one moment. */
@@ -20,17 +20,14 @@ export interface LiveDependencies {
   redisIsPrivate: boolean;
 }
 
-/** What consoles poll. One reading serves all of them for some time. */
-export interface Live {
-  state: () => Promise<LiveState>;
-  traffic: () => Promise<TrafficPoint[]>;
-}
-
 const stateMaxAgeMs = 1000;
 const trafficMaxAgeMs = 10_000;
 const busiestCount = 10;
 
-export function createLive({ read, redisIsPrivate }: LiveDependencies): Live {
+export type Live = ReturnType<typeof createLive>;
+
+/** What consoles poll. One reading serves all of them for some time. */
+export function createLive({ read, redisIsPrivate }: LiveDependencies) {
   const readState = async (session: Session): Promise<LiveState> => ({
     ...(await readFleetReport(session, redisIsPrivate)),
     busiestCustomers: await readBusiestCustomerUsage(session, busiestCount),

@@ -18,11 +18,7 @@ export interface Attempt {
   ms: number;
 }
 
-export interface WebhookSender {
-  /** Sends an event once. Never rejects. */
-  send(webhook: Pick<Webhook, 'url' | 'secret'>, event: GatewayEvent): Promise<Attempt>;
-  close(): Promise<void>;
-}
+export type WebhookSender = ReturnType<typeof createWebhookSender>;
 
 const connectTimeoutMs = 5000;
 const timeoutMs = 15_000;
@@ -36,7 +32,7 @@ interface WebhookSenderOptions {
   attemptMs?: number;
 }
 
-export function createWebhookSender(options: WebhookSenderOptions): WebhookSender {
+export function createWebhookSender(options: WebhookSenderOptions) {
   const { allowedNetworks, now, attemptMs = timeoutMs } = options;
   const agentOf = (protocol: string) =>
     new Agent({
@@ -73,7 +69,8 @@ export function createWebhookSender(options: WebhookSenderOptions): WebhookSende
   }
 
   return {
-    async send({ url, secret }, event) {
+    /** Sends an event once. Never rejects. */
+    async send({ url, secret }: Pick<Webhook, 'url' | 'secret'>, event: GatewayEvent): Promise<Attempt> {
       const startedAt = performance.now();
       const result = (fields: Omit<Attempt, 'ms' | 'delivered'>): Attempt => ({
         ...fields,

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import { makeConsoleCode } from '../../control/access/console-codes.ts';
+import { makeConsoleCode } from '../../control/access/console-sessions.ts';
 import { osUser } from '../../control/access/os-user.ts';
 import { issueKey } from '../../control/keys/keys.ts';
 import { readKeyOfHash } from '../../control/keys/stored-keys.ts';

@@ -1,9 +1,10 @@
 import { readVersion } from '#runtime/version.ts';
 import { z } from 'zod';
-import { findConsoleCode, redeemConsoleCode } from '../../control/access/console-codes.ts';
 import {
   consoleRoles,
   createConsoleSessions,
+  findConsoleCode,
+  redeemConsoleCode,
   sessionMs,
   type ConsoleSession,
 } from '../../control/access/console-sessions.ts';

@@ -1,6 +1,7 @@
 import type { Request, Response } from 'express';
 import { z } from 'zod';
-import { csrfTokenFor, type PageAccess, type SignedIn } from './access/page-access.ts';
+import type { SignedIn } from '../../control/access/expiring-secrets.ts';
+import { csrfTokenFor, type PageAccess } from './access/page-access.ts';
 import { ApiError } from './api-error.ts';
 import { route, type Route, type RouteApi } from './route.ts';
 
@@ -21,13 +22,6 @@ export const sessionFields = {
   csrfToken: z.string().describe('For the header X-CSRF-Token of each change'),
 };
 
-/** Sign in with the code of a link, who is signed in, sign out. */
-export interface Sessions {
-  begin(req: Request, res: Response): Promise<object>;
-  show(req: Request): object;
-  end(req: Request, res: Response): Promise<void>;
-}
-
 interface SessionKind<Subject, Session extends Subject> {
   access: Pick<PageAccess<Session>, 'cookie' | 'findSessions' | 'sessionOf'>;
   lifetimeMs: number;
@@ -43,16 +37,17 @@ interface SessionKind<Subject, Session extends Subject> {
   refuse(req: Request, code: 'invalid_code'): Promise<never>;
 }
 
-export function createSessions<Subject, Session extends Subject>(
-  kind: SessionKind<Subject, Session>,
-): Sessions {
+export type Sessions = ReturnType<typeof createSessions>;
+
+/** Sign in with the code of a link, who is signed in, sign out. */
+export function createSessions<Subject, Session extends Subject>(kind: SessionKind<Subject, Session>) {
   const { access, idOf } = kind;
   const view = ({ session, token }: SignedIn<Session>) => ({
     ...kind.view(session),
     csrfToken: csrfTokenFor(token),
   });
   return {
-    async begin(req, res) {
+    async begin(req: Request, res: Response): Promise<object> {
       const { code, replace } = signIn.parse(req.body);
       const subject = await kind.find(code);
       if (subject === undefined) return kind.refuse(req, 'invalid_code');
@@ -67,8 +62,8 @@ export function createSessions<Subject, Session extends Subject>(
       access.cookie.write(req, res, begun.token, kind.lifetimeMs);
       return view(begun);
     },
-    show: (req) => view(access.sessionOf(req)),
-    async end(req, res) {
+    show: (req: Request): object => view(access.sessionOf(req)),
+    async end(req: Request, res: Response) {
       await kind.end(req, access.sessionOf(req));
       access.cookie.clear(req, res);
     },

@@ -1,7 +1,10 @@
 import { hostname } from 'node:os';
 import { Command } from 'commander';
-import { findConsoleOrigin, makeConsoleCode } from '../../control/access/console-codes.ts';
-import type { ConsoleRole } from '../../control/access/console-sessions.ts';
+import {
+  findConsoleOrigin,
+  makeConsoleCode,
+  type ConsoleRole,
+} from '../../control/access/console-sessions.ts';
 import { loadConfig } from '../../platform/config/config.ts';
 import { consoleLink, consoleOrigin } from '../../platform/config/endpoints.ts';
 import { asOption, jsonOption, nameArgument, type ChangeOptions } from './options.ts';

@@ -1,7 +1,6 @@
 import type { ApiScope } from '../../../gateway/control/access/api-scopes.ts';
 import { issueApiToken } from '../../../gateway/control/access/api-tokens.ts';
-import { makeConsoleCode } from '../../../gateway/control/access/console-codes.ts';
-import type { ConsoleRole } from '../../../gateway/control/access/console-sessions.ts';
+import { makeConsoleCode, type ConsoleRole } from '../../../gateway/control/access/console-sessions.ts';
 import { recordRefusal, recordSecrets } from '../checks/evidence.ts';
 import { expectDescribed } from '../checks/operators-api.ts';
 import { startGatewayKit } from './gateway-kit.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { makeConsoleCode } from '../../../gateway/control/access/console-codes.ts';
+import { makeConsoleCode } from '../../../gateway/control/access/console-sessions.ts';
 import type { LiveState } from '../../../gateway/control/status/live-state.ts';
 import type { RedisClient } from '../../../gateway/platform/redis/redis-client.ts';
 import { signInWith, type ConsoleApi } from './console-kit.ts';

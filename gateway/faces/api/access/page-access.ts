@@ -1,13 +1,8 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { CookieOptions, Request, RequestHandler, Response } from 'express';
+import type { SignedIn } from '../../../control/access/expiring-secrets.ts';
 import { ApiError } from '../api-error.ts';
 import { isReading, setCaller, type Caller } from './caller.ts';
-
-/** A session, with the secret that a cookie of the request holds. */
-export interface SignedIn<Session> {
-  session: Session;
-  token: string;
-}
 
 /** Checks of requests that the pages of the console or the portal send, with a session in a cookie. */
 export type PageAccess<Session> = ReturnType<typeof createPageAccess<Session>>;
