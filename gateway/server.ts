@@ -1,6 +1,6 @@
 import { isIPv6 } from 'node:net';
-import { runService, type Start } from '#runtime/lifecycle.ts';
-import { createLog, createRequestLog, logConsoleLines } from '#runtime/log.ts';
+import { runService } from '#runtime/lifecycle.ts';
+import { createRequestLog, logConsoleLines } from '#runtime/log.ts';
 import { startEvents } from './control/webhooks/deliver-events.ts';
 import { provideDemoAccess } from './deploy/demo/demo-access.ts';
 import { createConsole } from './faces/console/console.ts';
@@ -21,10 +21,10 @@ import { startEmbeddedRedis } from './platform/redis/embedded/embedded-redis.ts'
 import { createAdminApp, createAdminServer } from './process/admin-server.ts';
 import { createGatewayIdentity, createInstance, startTracing } from './process/instance.ts';
 import { createPrimary } from './process/primary.ts';
-import { createReload, loadSettings, type GatewayConfig } from './process/reload.ts';
+import { createReload, loadSettings } from './process/reload.ts';
 import { loadPrivateKey } from './upstream/internal-token.ts';
 
-const start: Start<GatewayConfig> = async ({ config, log, writer, cleanup, shutdown, onReload }) => {
+await runService(loadSettings, async ({ config, log, writer, cleanup, shutdown, onReload }) => {
   setKeyPrefix(config.api.keyPrefix);
   const ready = Promise.withResolvers<() => void>();
   onReload(() => void ready.promise.then((reload) => reload()));
@@ -118,11 +118,4 @@ const start: Start<GatewayConfig> = async ({ config, log, writer, cleanup, shutd
     demoKey,
     consoleLink: consoleCode === undefined ? undefined : consoleLink(origin, consoleCode),
   };
-};
-
-await runService<GatewayConfig>({
-  name: 'gateway',
-  loadConfig: loadSettings,
-  createLog: ({ logLevel }) => createLog(logLevel),
-  start,
 });

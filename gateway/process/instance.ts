@@ -89,7 +89,7 @@ export function createInstance(dependencies: InstanceDependencies): Service {
   });
 
   function status(): Health['status'] {
-    if (drain.draining) return 'draining';
+    if (drain.isDraining()) return 'draining';
     return server.listening ? 'ok' : 'starting';
   }
 

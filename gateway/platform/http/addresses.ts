@@ -53,8 +53,18 @@ export function peerAddress({ socket }: FromPeer): string {
   return address.includes(':') ? address.replace(/^::ffff:(?=\d+\.)|%.*/i, '') : address;
 }
 
-/** Groups of the latest IPv6 addresses: parsing one takes a tenth of the time of a request. */
-const groups = new LRUCache<string, string>({ max: 10_000 });
+/**
+ * Remembers what was found out about the latest addresses. A load balancer has a few; the rest are those that clients connect
+ * from.
+ */
+function remembered<Value extends string | boolean>(find: (address: string) => Value) {
+  const known = new LRUCache<string, Value>({ max: 10_000 });
+  return function findRemembered(address: string): Value {
+    let value = known.get(address);
+    if (value === undefined) known.set(address, (value = find(address)));
+    return value;
+  };
+}
 
 /**
  * What shares one limit: an IPv4 address, or an IPv6 network of 56 bits, which access providers commonly assign to one
@@ -62,43 +72,27 @@ const groups = new LRUCache<string, string>({ max: 10_000 });
  */
 export function addressGroup(address: string): string {
   // Accepts the usual notation only, in which an address has one form.
-  if (isIPv4(address)) return address;
-  let group = groups.get(address);
-  if (group === undefined) {
-    group = parseGroup(address);
-    groups.set(address, group);
-  }
-  return group;
+  return isIPv4(address) ? address : groupOf(address);
 }
 
-function parseGroup(address: string): string {
+/** Parsing an IPv6 address takes a tenth of the time of a request. */
+const groupOf = remembered((address) => {
   if (!ipaddr.isValid(address)) return 'unknown';
   const parsed = ipaddr.process(address);
   if (parsed.kind() === 'ipv4') return parsed.toString();
   const bytes = parsed.toByteArray().map((byte, index) => (index < 7 ? byte : 0));
   return `${ipaddr.fromByteArray(bytes).toString()}/56`;
-}
-
-/** A load balancer has a few addresses; the rest are those that clients connect from. */
-const maxAddresses = 10_000;
+});
 
 /**
- * Tells whether an address belongs to a trusted proxy. Remembers the latest addresses: if each step that asks parsed the
- * same one again, that would be a twentieth of a request behind a load balancer.
+ * Tells whether an address belongs to a trusted proxy. If each step that asks parsed the same one again, that would be a
+ * twentieth of a request behind a load balancer.
  * @param trusted addresses and networks in proxy-addr's notation
  */
 export function createIsProxy(trusted: readonly string[]): (address: string) => boolean {
   if (trusted.length === 0) return () => false;
   const trusts = compile([...trusted]);
-  const known = new LRUCache<string, boolean>({ max: maxAddresses });
-  return function isProxy(address) {
-    let answer = known.get(address);
-    if (answer === undefined) {
-      answer = trusts(address, 0);
-      known.set(address, answer);
-    }
-    return answer;
-  };
+  return remembered((address) => trusts(address, 0));
 }
 
 type AddressedRequest = FromPeer & { headers: IncomingHttpHeaders };

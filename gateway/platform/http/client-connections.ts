@@ -109,6 +109,9 @@ export function createPipelines(
       if (pipeline?.serving === undefined) step();
       else pipeline.idleStep ??= step;
     },
+    get draining(): boolean {
+      return draining;
+    },
     /** Sends Connection: close with every response from now on. @param open all connections */
     drain(open: Iterable<Socket>): void {
       draining = true;
@@ -131,22 +134,19 @@ export type Drain = ReturnType<typeof createDrain>;
  */
 export function createDrain(
   server: Server,
-  pipelines: Pick<ReturnType<typeof createPipelines>, 'drain' | 'whenIdle'>,
+  pipelines: ReturnType<typeof createPipelines>,
   onClosing: () => void,
 ) {
   /** Node's own list lacks connections on which CONNECT was sent. */
   const open = new Set<Socket>();
-  let draining = false;
 
   server.on('connection', (socket: Socket) => {
     open.add(socket);
     socket.once('close', () => open.delete(socket));
   });
 
-  function closeWhenIdle(isIncluded: (socket: Socket) => boolean): void {
-    for (const socket of open) {
-      if (isIncluded(socket)) pipelines.whenIdle(socket, () => socket.destroySoon());
-    }
+  function closeWhenIdle(sockets: Iterable<Socket>): void {
+    for (const socket of sockets) pipelines.whenIdle(socket, () => socket.destroySoon());
   }
 
   function closeAll(): void {
@@ -154,16 +154,13 @@ export function createDrain(
   }
 
   return {
-    get draining(): boolean {
-      return draining;
-    },
+    isDraining: () => pipelines.draining,
     /**
      * Sends Connection: close with every response during the delay, so that clients and load balancers move to another
      * instance. Then takes no new connections, and closes each connection after the response it is busy with. Resolves
      * when no connection is left.
      */
     async drain({ delayMs, force }: Shutdown): Promise<void> {
-      draining = true;
       pipelines.drain(open);
       await sleep(delayMs, undefined, { signal: force }).catch(() => {});
       onClosing();
@@ -171,8 +168,8 @@ export function createDrain(
         // The method of HTTP servers would also close connections whose first request is on its way.
         NetServer.prototype.close.call(server, resolve);
       });
-      closeWhenIdle(({ bytesRead }) => bytesRead > 0);
-      setTimeout(() => closeWhenIdle(() => true), arrivalMs).unref();
+      closeWhenIdle([...open].filter(({ bytesRead }) => bytesRead > 0));
+      setTimeout(() => closeWhenIdle(open), arrivalMs).unref();
       force.addEventListener('abort', closeAll);
       if (force.aborted) closeAll();
       await closed;

@@ -100,22 +100,14 @@ const wellFormedHost = /^[A-Za-z0-9._~!$&'()*+,;=%:[\]-]*$/;
 
 /** Whether there is exactly one valid Host, which HTTP/1.0 may omit (RFC 9112 section 3.2). */
 function hasValidHost(req: IncomingMessage): boolean {
-  const hosts = countHeader('host', req);
+  let hosts = 0;
+  // Node's `headers` drops repeated ones.
+  for (let index = 0; index < req.rawHeaders.length; index += 2) {
+    const name = req.rawHeaders[index];
+    if (name?.length === 4 && name.toLowerCase() === 'host') hosts += 1;
+  }
   if (hosts === 0) return req.httpVersion === '1.0';
   return hosts === 1 && wellFormedHost.test(req.headers.host ?? '');
-}
-
-/**
- * Counts how often a header was sent. Node's `headers` joins or drops repeated ones.
- * @param name in lower case
- */
-function countHeader(name: string, { rawHeaders }: Pick<IncomingMessage, 'rawHeaders'>): number {
-  let count = 0;
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    const sent = rawHeaders[index];
-    if (sent?.length === name.length && sent.toLowerCase() === name) count += 1;
-  }
-  return count;
 }
 
 const invalidTargets = new WeakSet<IncomingMessage>();

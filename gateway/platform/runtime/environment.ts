@@ -24,19 +24,25 @@ export function parseEnvironment<Schema extends z.ZodObject>(
   defaults: NodeJS.ProcessEnv = {},
 ): z.infer<Schema> {
   const set = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
-  const inFiles = Object.keys(schema.shape).filter((name) => `${name}_FILE` in schema.shape);
-  const files = readSecretFiles(set, inFiles);
-  const given: NodeJS.ProcessEnv = { ...defaults, ...set, ...files.values };
+  const given: NodeJS.ProcessEnv = { ...defaults, ...set };
+  const issues: string[] = [];
+  for (const name of Object.keys(schema.shape)) {
+    const path = `${name}_FILE` in schema.shape ? set[`${name}_FILE`] : undefined;
+    if (path === undefined) continue;
+    const secret = readSecret(name, path, name in set);
+    if ('text' in secret) given[name] = secret.text;
+    else issues.push(secret.issue);
+  }
   const parsed = schema.safeParse(given);
-  if (parsed.success && files.issues.length === 0) return parsed.data;
-  const issues = (parsed.error?.issues ?? []).map(({ path, message }) => {
+  if (parsed.success && issues.length === 0) return parsed.data;
+  for (const { path, message } of parsed.error?.issues ?? []) {
     const name = String(path[0]);
     const value = given[name] ?? '';
     const shown = mayHoldSecret.test(name) || isPem(value) ? '' : `=${JSON.stringify(value)}`;
-    const source = name in files.values ? ` in ${given[`${name}_FILE`]}` : '';
-    return `${name}${source}${shown} ${message}`;
-  });
-  throw new ConfigError([...files.issues, ...issues]);
+    const source = name in set ? '' : ` in ${given[`${name}_FILE`]}`;
+    issues.push(`${name}${source}${shown} ${message}`);
+  }
+  throw new ConfigError(issues);
 }
 
 /** Names of settings whose value may hold a password or a token. */
@@ -62,11 +68,7 @@ export function wholeNumber(min: number, max: number, unit?: string) {
     .transform(Number);
 }
 
-const maxMilliseconds = 9_999_999;
-
-export function milliseconds(min = 1, max = maxMilliseconds) {
-  return wholeNumber(min, max, 'milliseconds');
-}
+export const milliseconds = (min = 1) => wholeNumber(min, 9_999_999, 'milliseconds');
 
 export const port = z
   .string()
@@ -83,46 +85,24 @@ export const boolean = z
   .enum(['true', 'false'], { error: 'is neither true nor false' })
   .transform((text) => text === 'true');
 
-interface SecretFiles {
-  /** What the files hold, by the setting that it is the value of. */
-  values: NodeJS.ProcessEnv;
-  /** What is wrong with each file or its name. */
-  issues: string[];
-}
-
 /**
- * Reads settings that may be in a file, as Docker and Kubernetes pass secrets: REDIS_URL_FILE names the file that holds
- * REDIS_URL. An issue never repeats what a file holds.
- * @param env settings, without empty ones
- * @param names settings that may be in a file
+ * Reads a setting that may be in a file, as Docker and Kubernetes pass secrets. An issue never repeats what the file holds.
+ * @param path name of the file
  */
-function readSecretFiles(env: NodeJS.ProcessEnv, names: readonly string[]): SecretFiles {
-  const values: NodeJS.ProcessEnv = {};
-  const issues: string[] = [];
-  for (const name of names) {
-    const setting = `${name}_FILE`;
-    const path = env[setting];
-    if (path === undefined) continue;
-    if (env[name] !== undefined) issues.push(`${setting} and ${name} are both set: set one`);
-    // It may hold a password.
-    else if (path.includes('://'))
-      issues.push(`${setting} is a URL: set it to the name of a file that holds the URL`);
-    else {
-      const secret = readSecret(path);
-      if ('issue' in secret) issues.push(`${setting}=${JSON.stringify(path)} ${secret.issue}`);
-      else values[name] = secret.text;
-    }
+function readSecret(name: string, path: string, isSet: boolean): { text: string } | { issue: string } {
+  const setting = `${name}_FILE`;
+  if (isSet) return { issue: `${setting} and ${name} are both set: set one` };
+  // It may hold a password.
+  if (path.includes('://')) {
+    return { issue: `${setting} is a URL: set it to the name of a file that holds the URL` };
   }
-  return { values, issues };
-}
-
-function readSecret(path: string): { text: string } | { issue: string } {
+  const refused = (reason: string) => ({ issue: `${setting}=${JSON.stringify(path)} ${reason}` });
   try {
     const text = readFileSync(path, 'utf8').trim();
-    if (text === '') return { issue: 'is empty' };
-    return /[\r\n]/.test(text) ? { issue: 'has more than one line' } : { text };
+    if (text === '') return refused('is empty');
+    return /[\r\n]/.test(text) ? refused('has more than one line') : { text };
   } catch (error) {
     const cause = error instanceof Error && 'code' in error ? error.code : error;
-    return { issue: `can't be read (${String(cause)})` };
+    return refused(`can't be read (${String(cause)})`);
   }
 }

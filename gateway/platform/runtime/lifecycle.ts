@@ -1,7 +1,8 @@
 import { isatty } from 'node:tty';
+import type { Config } from '../config/config.ts';
 import { ConfigError } from './environment.ts';
 import { errorMessage, oneLine } from './error-message.ts';
-import type { Log } from './log.ts';
+import { createLog, type Log } from './log.ts';
 
 /** How a service that has to stop treats what is still under way. */
 export interface Shutdown {
@@ -21,32 +22,22 @@ interface Context<Config> extends Log {
   onReload(reload: () => void): void;
 }
 
-/** Starts a service. @returns what a parent process, such as `npm start`, is told */
-export type Start<Config> = (context: Context<Config>) => Promise<Record<string, unknown>>;
-
-interface Program<Config> {
-  /** Prefix of the messages on standard error. */
-  name: string;
-  /** @throws ConfigError with every invalid setting */
-  loadConfig(env: NodeJS.ProcessEnv): Config;
-  createLog(config: Config): Log;
-  start: Start<Config>;
-}
-
-interface ShutdownConfig {
-  shutdownDelayMs: number;
-  shutdownTimeoutMs: number;
-}
+type ServiceConfig = Pick<Config, 'logLevel' | 'shutdownDelayMs' | 'shutdownTimeoutMs'>;
 
 /** How long the end waits for the reader of the log. */
 const logFlushTimeoutMs = 1000;
 
 /**
  * Runs a service until a signal stops it. SIGTERM waits for load balancers; Ctrl-C, SIGHUP and the end of the parent
- * process have none to wait for. To the gateway, SIGHUP is its end only if its terminal was closed. Not close-with-grace: at a second signal it ends the process with code 1 at once,
- * with stores left open, and it knows no stop during the start.
+ * process have none to wait for. To the gateway, SIGHUP is its end only if its terminal was closed. Not close-with-grace: at
+ * a second signal it ends the process with code 1 at once, with stores left open, and it knows no stop during the start.
+ * @param loadConfig throws ConfigError with every invalid setting
+ * @param start returns what a parent process, such as `npm start`, is told
  */
-export async function runService<Config extends ShutdownConfig>(program: Program<Config>): Promise<void> {
+export async function runService<Settings extends ServiceConfig>(
+  loadConfig: (env: NodeJS.ProcessEnv) => Settings,
+  start: (context: Context<Settings>) => Promise<Record<string, unknown>>,
+): Promise<void> {
   const cleanup = new AsyncDisposableStack();
   const forced = new AbortController();
   const terminals = [0, 1, 2].filter((descriptor) => isatty(descriptor));
@@ -54,8 +45,8 @@ export async function runService<Config extends ShutdownConfig>(program: Program
   let reason: string | undefined;
   let stopped: Promise<void> | undefined;
   try {
-    const config = program.loadConfig(process.env);
-    const logging = program.createLog(config);
+    const config = loadConfig(process.env);
+    const logging = createLog(config.logLevel);
     const { log, flush } = logging;
     const shutdown = (): Shutdown => {
       const delayMs = reason === 'SIGTERM' ? config.shutdownDelayMs : 0;
@@ -65,7 +56,7 @@ export async function runService<Config extends ShutdownConfig>(program: Program
     const onReload = (callback: () => void) => {
       reload = callback;
     };
-    const starting = program.start({ ...logging, config, cleanup, shutdown, onReload });
+    const starting = start({ ...logging, config, cleanup, shutdown, onReload });
     const stop = async () => {
       log.info({ reason }, 'stopping; requests in flight are finished first');
       await starting.catch(() => {});
@@ -88,18 +79,14 @@ export async function runService<Config extends ShutdownConfig>(program: Program
     });
     process.on('disconnect', () => onStop('disconnect'));
     const ready = await starting;
-    tellParent({ type: 'ready', ...ready });
+    // Without a parent, sending would raise an error that ends the process with stores left open.
+    if (process.connected) process.send?.({ type: 'ready', ...ready }, undefined, undefined, () => {});
   } catch (error) {
     // A stop during the start ends the process itself.
     await stopped;
     await cleanup.disposeAsync();
     const messages = error instanceof ConfigError ? error.issues : [errorMessage(error)];
-    for (const message of messages) process.stderr.write(`${program.name}: ${oneLine(message)}\n`);
+    for (const message of messages) process.stderr.write(`gateway: ${oneLine(message)}\n`);
     process.exit(1);
   }
-}
-
-/** Does nothing if there is no parent any more: sending would raise an error that ends the process with stores left open. */
-function tellParent(message: Record<string, unknown>): void {
-  if (process.connected) process.send?.(message, undefined, undefined, () => {});
 }

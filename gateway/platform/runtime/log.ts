@@ -97,16 +97,7 @@ export function createRequestLog(log: Logger, writer: LogWriter | undefined): Lo
 }
 
 /** Destination of log lines: what pino needs of one, and what a service needs when it stops. */
-interface LogWriter {
-  /** Takes lines that end in a line feed. */
-  write(lines: string): void;
-  /** Writes waiting lines now, as far as the reader keeps up. */
-  writeWaiting(): void;
-  /** Resolves when all lines are written, when they can't be, or when the time is over. */
-  flush(timeoutMs: number): Promise<void>;
-  /** Lines that were dropped since the last report because too many were waiting. */
-  readonly droppedLines: number;
-}
+type LogWriter = ReturnType<typeof createLogWriter>;
 
 const standardOutput = 1;
 /** PIPE_BUF: a pipe takes this much in one piece, so that lines of several processes do not mix. */
@@ -131,7 +122,7 @@ type Progress = 'done' | 'busy' | 'failed';
  *
  * @param onDropped called with the number of dropped lines when lines can be written again
  */
-export function createLogWriter(onDropped?: (lines: number) => void): LogWriter {
+export function createLogWriter(onDropped?: (lines: number) => void) {
   const batches: string[] = [];
   /** Bytes of a batch that was written in part. */
   let rest: Buffer | undefined;
@@ -143,6 +134,7 @@ export function createLogWriter(onDropped?: (lines: number) => void): LogWriter 
   /** Whether a thread is writing at the moment. */
   let writing = false;
 
+  /** Writes waiting lines now, as far as the reader keeps up. */
   function writeWaiting(): Progress {
     // What the thread is writing comes first.
     if (writing) return 'busy';
@@ -215,10 +207,12 @@ export function createLogWriter(onDropped?: (lines: number) => void): LogWriter 
   });
 
   return {
-    get droppedLines() {
+    /** Lines that were dropped since the last report because too many were waiting. */
+    get droppedLines(): number {
       return droppedLines;
     },
-    write(lines) {
+    /** Takes lines that end in a line feed. */
+    write(lines: string): void {
       if (waiting + lines.length > maxWaiting) {
         droppedLines += 1;
         return;
@@ -232,10 +226,9 @@ export function createLogWriter(onDropped?: (lines: number) => void): LogWriter 
       }
       schedule(flushMs);
     },
-    writeWaiting() {
-      writeWaiting();
-    },
-    async flush(timeoutMs) {
+    writeWaiting,
+    /** Resolves when all lines are written, when they can't be, or when the time is over. */
+    async flush(timeoutMs: number): Promise<void> {
       const deadline = performance.now() + timeoutMs;
       while (writeWaiting() === 'busy' && performance.now() < deadline) await sleep(retryMs.busy);
     },
