@@ -31,29 +31,22 @@ export function createMetrics() {
     if (metric.aggregator === 'omit') metric.aggregator = 'min';
   }
   const registers = [registry];
+  const byWindow: ('plan' | 'window')[] = ['plan', 'window'];
 
   function counter<Label extends string = never>(
     name: string,
     help: string,
     labelNames: Label[] = [],
-    aggregator: Aggregator = 'sum',
-    collect?: () => void,
+    more: { aggregator?: Aggregator; collect?: () => void } = {},
   ) {
-    const optional = collect === undefined ? {} : { collect };
-    return new Counter({
-      name: `gateway_${name}_total`,
-      help,
-      labelNames,
-      aggregator,
-      registers,
-      ...optional,
-    });
+    const common = { name: `gateway_${name}_total`, help, labelNames, registers };
+    return new Counter({ ...common, aggregator: 'sum', ...more });
   }
   function gauge<Label extends string = never>(
     name: string,
     help: string,
-    aggregator: Aggregator = 'max',
     labelNames: Label[] = [],
+    aggregator: Aggregator = 'max',
   ) {
     return new Gauge({ name: `gateway_${name}`, help, labelNames, aggregator, registers });
   }
@@ -74,8 +67,7 @@ export function createMetrics() {
           'requests',
           'Requests by status class; aborted by the client, or cut off by the gateway',
           ['route', 'method', 'status', 'plan'],
-          'sum',
-          collect,
+          { collect },
         ),
       histogram(
         'request',
@@ -91,36 +83,36 @@ export function createMetrics() {
       durationBounds,
       ['service'],
     ),
-    upstreamUp: gauge('upstream_up', '1 while this instance of the service is ready for requests', 'min', [
-      'service',
-      'upstream',
-    ]),
+    upstreamUp: gauge(
+      'upstream_up',
+      '1 while this instance of the service is ready for requests',
+      ['service', 'upstream'],
+      'min',
+    ),
     errors: counter('errors', "The gateway's own error responses, by error code", ['code']),
-    connections: gauge('connections', 'Open client connections', 'sum'),
-    workers: gauge('workers', 'Processes that serve requests', 'sum'),
+    connections: gauge('connections', 'Open client connections', [], 'sum'),
+    workers: gauge('workers', 'Processes that serve requests', [], 'sum'),
     workerRestarts: counter('worker_restarts', 'Workers that exited unexpectedly, or hung and were killed'),
     refusedConnections: counter(
       'refused_connections',
       'Connections refused because of the limit of all connections or of an address',
       ['limit'],
     ),
-    quotaRefusals: counter('quota_refusals', 'Requests refused because a window was used up', [
-      'plan',
-      'window',
-    ]),
-    shadowRefusals: counter('shadow_refusals', 'Requests served above a shadow limit of their plan', [
-      'plan',
-      'window',
-    ]),
-    nearLimit: counter('near_limit', 'Requests served with a tenth of the window or less remaining', [
-      'plan',
-      'window',
-    ]),
+    quotaRefusals: counter('quota_refusals', 'Requests refused because a window was used up', byWindow),
+    shadowRefusals: counter(
+      'shadow_refusals',
+      'Requests served above a shadow limit of their plan',
+      byWindow,
+    ),
+    nearLimit: counter(
+      'near_limit',
+      'Requests served with a tenth of the window or less remaining',
+      byWindow,
+    ),
     planLimit: gauge(
       'plan_limit',
       'Requests that a plan allows in a window; the plan anonymous is the limit of an address',
-      'max',
-      ['plan', 'window'],
+      byWindow,
     ),
     bans: counter('bans', 'Bans of keys that kept sending requests after 429', ['plan']),
     bannedRequests: counter('banned_requests', 'Requests refused during a ban', ['plan']),
@@ -134,7 +126,7 @@ export function createMetrics() {
       'local_mode_seconds',
       'Seconds in which Redis was unavailable and this instance decided alone',
       [],
-      'max',
+      { aggregator: 'max' },
     ),
     redisMemoryUsed: gauge(
       'redis_memory_used_bytes',
@@ -147,7 +139,6 @@ export function createMetrics() {
     invalidSettings: gauge(
       'bad_settings',
       'Invalid fields in a Redis value that operators set; the last valid value stays in force',
-      'max',
       ['key'],
     ),
     redisEmptied: gauge(
