@@ -1,7 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { findProblems, type Facts } from '../../../../../gateway/control/status/find-problems.ts';
 import { summarizeProblems } from '../../../../../gateway/control/status/fleet-report.ts';
 import type { FleetGateway, FleetProcess } from '../../../../../gateway/control/status/fleet-status.ts';
@@ -109,9 +107,7 @@ const facts = ({
 
 const found = (given: Parameters<typeof facts>[0]) => findProblems(facts(given));
 const withGateway = (changes: Partial<FleetGateway>) => ({ fleet: { gateways: [gateway(changes)] } });
-const withServer = (changes: Partial<RedisServerStatus>) => ({
-  redis: [redisServer(changes)],
-});
+const withServer = (changes: Partial<RedisServerStatus>) => ({ redis: [redisServer(changes)] });
 
 test('a fleet in which all is well has no problems', () => {
   expect(findProblems(facts())).toEqual([]);
@@ -122,18 +118,14 @@ test('one stall of Redis is one notice, however many gateways and processes it h
     Array.from({ length: count }, (_, index) =>
       fleetProcess({ id: `${index}`, worker: index + 1, localMode }),
     );
+  const between = (from: number, to: number | null) => ({
+    from: ago(from),
+    to: to === null ? null : ago(to),
+  });
   const gateways = [
-    gateway({ workers: 4, processes: processes(4, { from: ago(72), to: ago(60) }) }),
-    gateway({
-      id: 'other',
-      host: 'gw-2',
-      processes: [fleetProcess({ localMode: { from: ago(61), to: ago(59) } })],
-    }),
-    gateway({
-      id: 'long ago',
-      host: 'gw-3',
-      processes: [fleetProcess({ localMode: { from: ago(1000), to: ago(950) } })],
-    }),
+    gateway({ workers: 4, processes: processes(4, between(72, 60)) }),
+    gateway({ id: 'other', host: 'gw-2', processes: processes(1, between(61, 59)) }),
+    gateway({ id: 'long ago', host: 'gw-3', processes: processes(1, between(1000, 950)) }),
   ];
   const [problem, ...others] = found({ fleet: { gateways } });
   expect(others).toEqual([]);
@@ -141,78 +133,59 @@ test('one stall of Redis is one notice, however many gateways and processes it h
   expect(problem?.detail).toContain(
     `gw-1 (10.0.0.1:9090), gw-2 (10.0.0.1:9090): from ${ago(72)}, until ${ago(59)}.`,
   );
-  const lasting = [
-    ...processes(3, { from: ago(9), to: null }),
-    ...processes(1, { from: ago(9), to: ago(3) }),
-  ];
+  const lasting = [...processes(3, between(9, null)), ...processes(1, between(9, 3))];
   expect(found(withGateway({ workers: 4, processes: lasting }))).toMatchObject([
     { severity: 'critical', detail: expect.stringContaining(`from ${ago(9)}, which goes on.`) as string },
   ]);
 });
 
-function headingsOf(document: string): string[] {
-  const text = readFileSync(
-    join(fileURLToPath(new URL('../../../../..', import.meta.url)), document),
-    'utf8',
+const root = new URL('../../../../../', import.meta.url);
+const headingsOf = (document: string) =>
+  Array.from(
+    readFileSync(new URL(document, root), 'utf8').matchAll(/^#+ (.+)$/gm),
+    ([, heading = '']) => heading,
   );
-  return Array.from(text.matchAll(/^#+ (.+)$/gm), ([, heading = '']) => heading);
-}
 
-const invalidPro = {
-  key: 'gw:plan:pro',
-  issues: ['minute is not a whole number from 1 to 1000000000'],
-  stored: { minute: 'plenty', day: '10000' },
-  processes: 1,
-  withoutValues: 0,
+const invalid = (key: string, stored: object, processes: number, withoutValues: number): Given => {
+  const issues = ['minute is not a whole number from 1 to 1000000000'];
+  return { fleet: { invalidSettings: [{ key, issues, stored: { ...stored }, processes, withoutValues }] } };
 };
-const invalidGold = { ...invalidPro, key: 'gw:plan:gold', stored: {}, processes: 2, withoutValues: 2 };
 
 const pets = upstream('http://pets:3001', 'pets-service', { ready: 1 });
-const petsDown = upstream('http://pets:3001', 'pets-service', { down: 1 });
-const ordersDown = upstream('http://orders:3003', 'orders', { down: 1 });
-const twoPets = [
+const instances = (...upstreams: Facts['upstreams']): Given => ({ upstreams });
+const petsDown = instances(upstream('http://pets:3001', 'pets-service', { down: 1 }));
+const ordersDown = instances(pets, upstream('http://orders:3003', 'orders', { down: 1 }));
+const onePetsDown = instances(
   upstream('http://a:3001', 'pets-service', { ready: 3 }),
   upstream('http://b:3001', 'pets-service', { ready: 1, down: 2 }),
-];
+);
 
-const emptied = [gateway({ processes: [fleetProcess({ redisEmptied: true })] })];
-const notSeen = fleetProcess({ state: 'not_seen', seenAt: new Date(nowMs - 12_000).toISOString() });
+const invalidPro = invalid('gw:plan:pro', { minute: 'plenty', day: '10000' }, 1, 0);
+const emptied = { gateways: [gateway({ processes: [fleetProcess({ redisEmptied: true })] })] };
+const notSeen = fleetProcess({ state: 'not_seen', seenAt: ago(12) });
 const oneNotSeen = [
   gateway({ id: 'other', host: 'gw-2' }),
   gateway({ state: 'not_seen', processes: [notSeen] }),
 ];
-const failing = { '2xx': 4900, '5xx': 90, cut_off: 10 };
+const inLastMinute = (changes: Parameters<typeof recent>[0]): Given => ({ recent: recent(changes) });
+const failing = inLastMinute({ byStatus: { '2xx': 4900, '5xx': 90, cut_off: 10 } });
 const disabledBecause = 'every attempt has failed for 24 hours';
+const disabled = { fleet: { disabledWebhooks: [{ id: 'wh_1', disabledBecause }] } };
+const noLimits = '2 of 2 gateway processes have no values: API keys that need them get 503.';
 
 type Given = Parameters<typeof facts>[0];
 /** One of each kind: title, what its detail says, and facts. */
 const kinds: Record<Problem['severity'], [title: string, says: string, given: Given][]> = {
   critical: [
     // Its settings are gone, too.
-    ['Redis came back empty', 'gw:set-up', { fleet: { gateways: emptied, invalidSettings: [invalidPro] } }],
+    ['Redis came back empty', 'gw:set-up', { fleet: { ...emptied, ...invalidPro?.fleet } }],
     ['Redis has evicted keys', '7 keys', withServer({ evictedKeys: 7 })],
     ['Redis is read only', 'redis:6379 is a replica', withServer({ role: 'slave' })],
-    [
-      'No instance of pets-service is ready',
-      'http://pets:3001 is down and ejected',
-      { upstreams: [petsDown] },
-    ],
-    [
-      'No instance of orders is ready',
-      'http://orders:3003 is down and ejected',
-      { upstreams: [pets, ordersDown] },
-    ],
+    ['No instance of pets-service is ready', 'http://pets:3001 is down and ejected', petsDown],
+    ['No instance of orders is ready', 'http://orders:3003 is down and ejected', ordersDown],
     ['No gateway is running', 'on this Redis', { fleet: { gateways: [] } }],
-    [
-      'The setting gw:plan:gold in Redis is invalid',
-      '2 of 2 gateway processes have no values: API keys that need them get 503.',
-      { fleet: { invalidSettings: [invalidGold] } },
-    ],
-    [
-      'Many requests fail',
-      '2 % of the requests of the last minute',
-      { recent: recent({ byStatus: failing }) },
-    ],
+    ['The setting gw:plan:gold in Redis is invalid', noLimits, invalid('gw:plan:gold', {}, 2, 2)],
+    ['Many requests fail', '2 % of the requests of the last minute', failing],
   ],
   warning: [
     [
@@ -221,8 +194,8 @@ const kinds: Record<Problem['severity'], [title: string, says: string, given: Gi
       withServer({ memory: { usedBytes: 91, limitBytes: 100 } }),
     ],
     ['Redis keeps no append-only file', 'redis:6379 has appendonly off', withServer({ appendOnly: false })],
-    ['Redis is slow', '40 ms', { recent: recent({ redisP99Ms: 40 }) }],
-    ['Upstream http://b:3001 is down and ejected', 'for 2 gateway processes', { upstreams: twoPets }],
+    ['Redis is slow', '40 ms', inLastMinute({ redisP99Ms: 40 })],
+    ['Upstream http://b:3001 is down and ejected', 'for 2 gateway processes', onePetsDown],
     ['Gateway gw-1 (10.0.0.1:9090) is not seen', '12 s ago', { fleet: { gateways: oneNotSeen } }],
     [
       'Gateway gw-1 (10.0.0.1:9090) runs 1 of 2 workers',
@@ -237,26 +210,22 @@ const kinds: Record<Problem['severity'], [title: string, says: string, given: Gi
     [
       'The setting gw:plan:pro in Redis is invalid',
       'it is "plenty". 1 gateway process keeps the last valid values.',
-      { fleet: { invalidSettings: [invalidPro] } },
+      invalidPro,
     ],
-    [
-      'A webhook is disabled',
-      `wh_1 gets no events any more: ${disabledBecause}.`,
-      { fleet: { disabledWebhooks: [{ id: 'wh_1', disabledBecause }] } },
-    ],
-    ['Requests are slow', '400 ms', { recent: recent({ latencyMs: { p50: 1, p99: 400 } }) }],
+    ['A webhook is disabled', `wh_1 gets no events any more: ${disabledBecause}.`, disabled],
+    ['Requests are slow', '400 ms', inLastMinute({ latencyMs: { p50: 1, p99: 400 } })],
     [
       'Many requests without a valid key are refused',
       '11 requests a second had no valid key',
-      { recent: recent({ withoutKey: 660 }) },
+      inLastMinute({ withoutKey: 660 }),
     ],
-    ['Many keys are being banned', '12 bans', { recent: recent({ bans: 12 }) }],
+    ['Many keys are being banned', '12 bans', inLastMinute({ bans: 12 })],
   ],
   notice: [
     [
       'Many requests are refused',
       '33.3 % of the requests with a valid key got 429',
-      { recent: recent({ refused: 300, withoutKey: 100 }) },
+      inLastMinute({ refused: 300, withoutKey: 100 }),
     ],
   ],
 };
@@ -299,12 +268,10 @@ test('the state is a sentence: counts by severity, and well if there is nothing 
   );
 });
 
-describe('no problem is', () => {
-  test.each([
-    ['a few failed requests', { recent: recent({ byStatus: { '2xx': 100, '5xx': 9 } }) }],
-    ['ten requests a second without a valid key', { recent: recent({ withoutKey: 600 }) }],
-    ['a slow request among few', { recent: recent({ requests: 5, latencyMs: { p50: 1, p99: 900 } }) }],
-  ] satisfies [string, Parameters<typeof facts>[0]][])('%s', (_, given) => {
-    expect(found(given)).toEqual([]);
-  });
+test.each([
+  ['a few failed requests', inLastMinute({ byStatus: { '2xx': 100, '5xx': 9 } })],
+  ['ten requests a second without a valid key', inLastMinute({ withoutKey: 600 })],
+  ['a slow request among few', inLastMinute({ requests: 5, latencyMs: { p50: 1, p99: 900 } })],
+])('no problem is %s', (_, given) => {
+  expect(found(given)).toEqual([]);
 });
