@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { issueServiceToken, loadPrivateKey } from '../../gateway/upstream/internal-token.ts';
-import { send, type ClientResponse } from '../support/http/http.ts';
+import { postJson, type ClientResponse } from '../support/http/http.ts';
 import { seen, startIdempotencyKit } from '../support/kits/idempotency-kit.ts';
 import { postgres, servePets, serviceToken } from '../support/kits/pets-kit.ts';
 import { startPetsService } from '../support/kits/service.ts';
@@ -53,16 +53,14 @@ describe('Idempotency-Key over several connections', { tags: ['postgresql'] }, (
 
     test('a key whose first request is in flight at another instance gets 409, and other keys do not wait', async () => {
       await using other = await servePets(kit.database.adapter());
+      const create = (sender?: { base: string }) =>
+        kit.create('in-flight', { name: 'In flight', categoryId: 1 }, sender);
       let first: Promise<ClientResponse>;
       {
         await using _blocked = await blockCreates();
-        first = kit.create('in-flight', { name: 'In flight', categoryId: 1 });
+        first = create();
         await expect.poll(blockedPids).toHaveLength(1);
-        const retry = await kit.create(
-          'in-flight',
-          { name: 'In flight', categoryId: 1 },
-          { base: other.url },
-        );
+        const retry = await create({ base: other.url });
         expect(retry.status).toBe(409);
         expect(retry.json).toEqual({ code: 'idempotency_key_in_use', message: anyMessage, status: 409 });
         expect(retry.header('Retry-After')).toBe('1');
@@ -71,16 +69,11 @@ describe('Idempotency-Key over several connections', { tags: ['postgresql'] }, (
           (await kit.create('in-flight', { name: 'X', categoryId: 2 }, { base: other.url })).status,
         ).toBe(409);
         // Keys belong to their caller, so this create proceeds to the insert.
-        const others = kit.create(
-          'in-flight',
-          { name: 'Of others', categoryId: 1 },
-          { caller: serviceToken('b') },
-        );
+        void kit.create('in-flight', { name: 'Of others', categoryId: 1 }, { caller: serviceToken('b') });
         await expect.poll(blockedPids).toHaveLength(2);
-        void others;
       }
       expect((await first).status).toBe(201);
-      const retry = await kit.create('in-flight', { name: 'In flight', categoryId: 1 }, { base: other.url });
+      const retry = await create({ base: other.url });
       expect(seen(retry)).toEqual(seen(await first));
       expect(await kit.pets('In flight')).toBe(1);
     });
@@ -115,17 +108,12 @@ describe('Idempotency-Key over several connections', { tags: ['postgresql'] }, (
     });
 
     test('if connections are lost during a create, only a request with a key gets Retry-After, and its retry creates one pet', async () => {
-      const plain = () =>
-        send(`${kit.service.url}/v1/pets`, {
-          method: 'POST',
-          key: kit.token,
-          headers: { 'content-type': 'application/json' },
-          body: '{"name":"Cut off, no key","categoryId":1}',
-        });
+      const body = { name: 'Cut off', categoryId: 1 };
+      const plain = () => postJson(`${kit.service.url}/v1/pets`, kit.token, { ...body, name: 'No key' });
       let responses: Promise<[ClientResponse, ClientResponse]>;
       {
         await using _blocked = await blockCreates();
-        responses = Promise.all([kit.create('cut-off', { name: 'Cut off', categoryId: 1 }), plain()]);
+        responses = Promise.all([kit.create('cut-off', body), plain()]);
         await expect.poll(blockedPids).toHaveLength(2);
         for (const pid of await blockedPids())
           await kit.database.query(`SELECT pg_terminate_backend(${pid})`);
@@ -138,7 +126,7 @@ describe('Idempotency-Key over several connections', { tags: ['postgresql'] }, (
       }
       expect(withKey.header('Retry-After')).toBe('1');
       expect(withoutKey.header('Retry-After')).toBeUndefined();
-      expect((await kit.create('cut-off', { name: 'Cut off', categoryId: 1 })).status).toBe(201);
+      expect((await kit.create('cut-off', body)).status).toBe(201);
       expect(await kit.pets('Cut off')).toBe(1);
     });
 
@@ -155,26 +143,19 @@ describe('Idempotency-Key over several connections', { tags: ['postgresql'] }, (
       });
       // The service deletes expired keys at startup.
       await expect.poll(() => kit.keys('at-start')).toBe(0);
-      const caller = issueServiceToken(
-        loadPrivateKey(undefined, directory.path),
-        'tests',
-        600,
-        'pets-service',
-      );
+      const ownKey = loadPrivateKey(undefined, directory.path);
+      const sender = { base: killed.url, caller: issueServiceToken(ownKey, 'tests', 600, 'pets-service') };
+      const create = (by?: typeof sender) => kit.create('killed', { name: 'Killed', categoryId: 1 }, by);
       {
         await using _blocked = await blockCreates();
-        const first = kit
-          .create('killed', { name: 'Killed', categoryId: 1 }, { base: killed.url, caller })
-          .catch(() => 'no reply');
+        const first = create(sender).catch(() => 'no reply');
         await expect.poll(blockedPids).toHaveLength(1);
         killed.signal('SIGKILL');
         expect(await first).toBe('no reply');
         // PostgreSQL still executes the create.
-        expect((await kit.create('killed', { name: 'Killed', categoryId: 1 })).status).toBe(409);
+        expect((await create()).status).toBe(409);
       }
-      await expect
-        .poll(async () => (await kit.create('killed', { name: 'Killed', categoryId: 1 })).status)
-        .toBe(201);
+      await expect.poll(async () => (await create()).status).toBe(201);
       expect(await kit.pets('Killed')).toBe(1);
     });
   });
