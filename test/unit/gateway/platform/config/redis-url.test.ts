@@ -1,7 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { describeRedis, parseRedisUrl } from '../../../../../gateway/platform/config/redis-url.ts';
 
-const withoutLogin = {
+/** @param hosts each with its port behind a slash, and spaces between them */
+const addressOf = (kind: string, hosts: string, more: object = {}) => ({
+  kind,
+  hosts: hosts.split(' ').map((text) => {
+    const [host, port] = text.split('/');
+    return { host, port: Number(port) };
+  }),
   username: undefined,
   password: undefined,
   tls: false,
@@ -9,62 +15,32 @@ const withoutLogin = {
   masterName: '',
   sentinelUsername: undefined,
   sentinelPassword: undefined,
-};
-const single = (host: string, port = 6379, database = 0) => ({
-  kind: 'single',
-  hosts: [{ host, port }],
-  ...withoutLogin,
-  database,
+  ...more,
 });
+const login = { username: 'user', password: 'p@ss:', tls: true };
 
 describe('REDIS_URL', () => {
   test.each([
-    ['redis://127.0.0.1', single('127.0.0.1')],
-    ['redis://cache:7000/', single('cache', 7000)],
-    ['redis://[::1]:7000/3', single('::1', 7000, 3)],
-    [
-      'rediss://user:p%40ss%3A@redis.internal:6380/1',
-      { ...single('redis.internal', 6380, 1), username: 'user', password: 'p@ss:', tls: true },
-    ],
-    ['redis://:only@h', { ...single('h'), password: 'only' }],
+    ['redis://127.0.0.1', addressOf('single', '127.0.0.1/6379')],
+    ['redis://cache:7000/', addressOf('single', 'cache/7000')],
+    ['redis://[::1]:7000/3', addressOf('single', '::1/7000', { database: 3 })],
+    ['rediss://user:p%40ss%3A@r:6380/1', addressOf('single', 'r/6380', { ...login, database: 1 })],
+    ['redis://:only@h', addressOf('single', 'h/6379', { password: 'only' })],
     [
       'redis+sentinel://a,b:26380,[fd00::1]/mymaster',
-      {
-        kind: 'sentinel',
-        hosts: [
-          { host: 'a', port: 26_379 },
-          { host: 'b', port: 26_380 },
-          { host: 'fd00::1', port: 26_379 },
-        ],
-        ...withoutLogin,
-        masterName: 'mymaster',
-      },
+      addressOf('sentinel', 'a/26379 b/26380 fd00::1/26379', { masterName: 'mymaster' }),
     ],
     [
-      'rediss+sentinel://u:p@a:1/my-master.1/2?sentinelUsername=s&sentinelPassword=t%26',
-      {
-        kind: 'sentinel',
-        hosts: [{ host: 'a', port: 1 }],
+      'rediss+sentinel://user:p%40ss%3A@a:1/my-master.1/2?sentinelUsername=s&sentinelPassword=t%26',
+      addressOf('sentinel', 'a/1', {
+        ...login,
         masterName: 'my-master.1',
         database: 2,
         sentinelUsername: 's',
         sentinelPassword: 't&',
-        username: 'u',
-        password: 'p',
-        tls: true,
-      },
+      }),
     ],
-    [
-      'redis+cluster://a:7001,b:7002',
-      {
-        kind: 'cluster',
-        hosts: [
-          { host: 'a', port: 7001 },
-          { host: 'b', port: 7002 },
-        ],
-        ...withoutLogin,
-      },
-    ],
+    ['redis+cluster://a:7001,b:7002', addressOf('cluster', 'a/7001 b/7002')],
   ])('%s is parsed', (text, address) => {
     expect(parseRedisUrl(text)).toEqual(address);
   });
