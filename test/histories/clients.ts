@@ -51,17 +51,9 @@ export async function runClient(client: PlannedClient, options: ClientOptions): 
     ).catch((error: unknown) => error as Error);
     // Date.now() rounds down.
     const endMs = Date.now() + 1;
-    const recorded: RecordedRequest = {
-      id: requestId,
-      client: client.name,
-      owner: ownerOf(held),
-      key: id,
-      gateway,
-      method,
-      startMs,
-      endMs,
-      ...contentOf(response),
-    };
+    const owner = ownerOf(held);
+    const sentBy = { id: requestId, client: client.name, owner, key: id, gateway, method } as const;
+    const recorded: RecordedRequest = { ...sentBy, startMs, endMs, ...contentOf(response) };
     record(recorded);
     return recorded;
   }

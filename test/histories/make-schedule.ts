@@ -2,8 +2,8 @@ import { defaultBanPolicy } from '../../gateway/quota/policies.ts';
 import { seededRandom } from '../support/seeded-random.ts';
 import type { OwnerLimits, WindowLimits } from './history.ts';
 import {
+  faultKinds,
   targetOf,
-  type FaultKind,
   type Manner,
   type PlannedChange,
   type PlannedClient,
@@ -23,18 +23,6 @@ function drawsOf(seed: number) {
 }
 
 export const mostGateways = 3;
-const allKinds: readonly FaultKind[] = [
-  'pause redis',
-  'restart redis',
-  'cut link',
-  'delay link',
-  'lose reply',
-  'pause gateway',
-  'kill gateway',
-  'restart gateway',
-  'pause upstream',
-  'kill upstream',
-];
 const kindsOfChange = [
   'set limits',
   'set limits',
@@ -118,7 +106,7 @@ export function makeSchedule({ seed, lengthMs }: Pick<Schedule, 'seed' | 'length
   const busyUntil = new Map<string, number>();
   for (let atMs = quietMs; ;) {
     atMs += between(100, 2000);
-    const kind = pick(allKinds);
+    const kind = pick(faultKinds);
     const forMs = between(50, 2500);
     if (atMs > lengthMs - quietMs) break;
     if (atMs + forMs > lengthMs - quietMs) continue;
@@ -129,7 +117,7 @@ export function makeSchedule({ seed, lengthMs }: Pick<Schedule, 'seed' | 'length
     busyUntil.set(target, atMs + forMs + quietMs);
     faults.push({ atMs, forMs, kind, gateway });
   }
-  changes.push(...planOfCustomers({ seed, lengthMs, gateways, keys, ended }));
+  changes.push(...planOfCustomers({ seed, lengthMs, gateways, keys }, ended));
   const policy = {
     ...defaultBanPolicy,
     graceSeconds: pick([0, 1, 2]),
@@ -140,30 +128,18 @@ export function makeSchedule({ seed, lengthMs }: Pick<Schedule, 'seed' | 'length
   };
   const inOrder = <T extends { atMs: number }>(events: T[]) =>
     events.toSorted((one, other) => one.atMs - other.atMs);
-  return {
-    seed,
-    lengthMs,
-    gateways,
-    policy,
-    plans,
-    keys,
-    clients,
-    changes: inOrder(changes),
-    faults: inOrder(faults),
-  };
+  const events = { changes: inOrder(changes), faults: inOrder(faults) };
+  return { seed, lengthMs, gateways, policy, plans, keys, clients, ...events };
 }
 
 /**
  * What customers do in the portal, and a suspension. It has draws of its own, so that all else of a seed's schedule is as it was
  * before these were added.
  */
-function planOfCustomers({
-  seed,
-  lengthMs,
-  gateways,
-  keys,
-  ended,
-}: Pick<Schedule, 'seed' | 'lengthMs' | 'gateways' | 'keys'> & { ended: Set<string> }): PlannedChange[] {
+function planOfCustomers(
+  { seed, lengthMs, gateways, keys }: Pick<Schedule, 'seed' | 'lengthMs' | 'gateways' | 'keys'>,
+  ended: Set<string>,
+): PlannedChange[] {
   const { between, pick, chance } = drawsOf(-1 - seed);
   const changes = Array.from({ length: Math.max(2, Math.round(lengthMs / 3000)) }, (): PlannedChange => {
     const { name: key } = pick(keys);

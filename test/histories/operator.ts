@@ -122,13 +122,9 @@ export async function createOperator({ connect, urls, schedule }: OperatorOption
     switch (change.does) {
       case 'set limits': {
         const { does, limits } = change;
-        const { plan, minute = null, day = null } = limits;
-        const wanted = { plan, minute, day };
-        const outcome = await during(() => store.changeCustomer(key.customerId, wanted), {
-          does,
-          owner,
-          limits,
-        });
+        const wanted = { minute: null, day: null, ...limits };
+        const set = () => store.changeCustomer(key.customerId, wanted);
+        const outcome = await during(set, { does, owner, limits });
         if (outcome === 'made') limitsOf.set(change.key, limits);
         return;
       }
@@ -148,11 +144,8 @@ export async function createOperator({ connect, urls, schedule }: OperatorOption
         return;
       case 'rotate in portal': {
         const body = { graceSeconds: change.graceMs / 1000 };
-        await issueNext(() => portal.issue(change.gateway, key, `/${id}/rotate`, body), {
-          does: 'expire',
-          key: id,
-          afterMs: change.graceMs,
-        });
+        const rotate = () => portal.issue(change.gateway, key, `/${id}/rotate`, body);
+        await issueNext(rotate, { does: 'expire', key: id, afterMs: change.graceMs });
         return;
       }
       case 'revoke in portal':
@@ -164,13 +157,11 @@ export async function createOperator({ connect, urls, schedule }: OperatorOption
       case 'resume':
         await during(() => resumeCustomer(session, owner), { does: 'resume', owner });
         return;
-      case 'ban':
-        await during(() => addBan(session, id, change.forMs, 'by an operator'), {
-          does: 'ban',
-          key: id,
-          forMs: change.forMs,
-        });
+      case 'ban': {
+        const { does, forMs } = change;
+        await during(() => addBan(session, id, forMs, 'by an operator'), { does, key: id, forMs });
         return;
+      }
       case 'lift':
         await during(() => liftBan(session, id), { does: 'lift', key: id });
     }
@@ -190,12 +181,9 @@ export async function createOperator({ connect, urls, schedule }: OperatorOption
 
   async function issuePlanned({ name, plan, minute, day, opened }: PlannedKey): Promise<IssuedKey> {
     const key = await issue({ name, plan, ...(minute && { minute }), ...(day && { day }) });
-    if (opened !== undefined)
-      operator.opened.push({
-        ...(await openMinute(session, key, opened)),
-        owner: ownerOf(key),
-        used: opened.used,
-      });
+    if (opened === undefined) return key;
+    const ending = await openMinute(session, key, opened);
+    operator.opened.push({ ...ending, owner: ownerOf(key), used: opened.used });
     return key;
   }
   return operator;

@@ -9,6 +9,8 @@ export interface Planted {
 const scripts = 'gateway/platform/redis/scripts';
 const edit = (file: string, before: string, after: string) => ({ file, before, after });
 
+const addToMinute = "      redis.call('INCRBY', counterOf(state.window, use.customerTag), cost)\n";
+
 const edits: Record<string, Planted['edits']> = {
   nothing: [],
   'the script forgets the day limit': [
@@ -31,8 +33,8 @@ const edits: Record<string, Planted['edits']> = {
   'each request begins the minute again': [
     edit(
       `${scripts}/consume.lua`,
-      "      redis.call('INCRBY', counterOf(state.window, use.customerTag), cost)\n",
-      "      redis.call('INCRBY', counterOf(state.window, use.customerTag), cost)\n      redis.call('PEXPIRE', counterOf(state.window, use.customerTag), lengthMs)\n",
+      addToMinute,
+      `${addToMinute}redis.call('PEXPIRE', counterOf(state.window, use.customerTag), lengthMs)\n`,
     ),
   ],
   'a cached key is believed for 2 s, whatever its rev': [

@@ -57,18 +57,7 @@ export async function runOn(system: System, schedule: Schedule): Promise<History
   await operator.untilReported();
   const { policy, plans } = schedule;
   const { owners, opened, changes } = operator;
-  return {
-    startMs,
-    endMs,
-    policy,
-    plans,
-    owners,
-    opened,
-    requests,
-    changes,
-    faults,
-    ...observedIn(system.gateways, startMs),
-    forwarded: system.takeForwarded(),
-    use: await operator.use(),
-  };
+  const seen = { requests, forwarded: system.takeForwarded(), use: await operator.use() };
+  const happened = { changes, faults, ...observedIn(system.gateways, startMs) };
+  return { startMs, endMs, policy, plans, owners, opened, ...happened, ...seen };
 }

@@ -44,17 +44,19 @@ export type PlannedChange = { atMs: number } & (
   | { does: 'revoke in portal'; key: string; gateway: number }
 );
 
-export type FaultKind =
-  | 'pause redis'
-  | 'restart redis'
-  | 'cut link'
-  | 'delay link'
-  | 'lose reply'
-  | 'pause gateway'
-  | 'kill gateway'
-  | 'restart gateway'
-  | 'pause upstream'
-  | 'kill upstream';
+export const faultKinds = [
+  'pause redis',
+  'restart redis',
+  'cut link',
+  'delay link',
+  'lose reply',
+  'pause gateway',
+  'kill gateway',
+  'restart gateway',
+  'pause upstream',
+  'kill upstream',
+] as const;
+export type FaultKind = (typeof faultKinds)[number];
 
 export interface PlannedFault {
   atMs: number;
@@ -82,15 +84,8 @@ export function targetOf(kind: FaultKind): Fault['target'] {
 }
 
 /** One line for each event, in order. */
-export function describeSchedule({
-  seed,
-  lengthMs,
-  gateways,
-  keys,
-  clients,
-  changes,
-  faults,
-}: Schedule): string[] {
+export function describeSchedule(schedule: Schedule): string[] {
+  const { seed, lengthMs, gateways, keys, clients, changes, faults } = schedule;
   const events = [
     ...changes.map(({ atMs, does, ...rest }) => ({ atMs, text: `${does} ${JSON.stringify(rest)}` })),
     ...faults.map(({ atMs, forMs, kind, gateway }) => ({

@@ -9,89 +9,82 @@ const key = `gw:key:{cus_1}:${keyHash}`;
 const pointer = `gw:key-customer:${keyHash}`;
 const valid = { id: 'key_1', plan: 'free', rev: '1' };
 
-let record: Record<string, string>;
-/** Records of single Redis keys, in place of `record`. */
-let others: Map<string, Record<string, string>>;
-let owner: string;
-let open: boolean;
-let nowMs: number;
-let limitsAreKnown: boolean;
-let isEmptied: boolean;
-let reports: [key: string, issues: readonly string[]][];
-
-const recordOf = (name: string) => others.get(name) ?? record;
+const initial = {
+  record: valid as Record<string, string>,
+  /** Records of single Redis keys, in place of `record`. */
+  others: {} as Record<string, Record<string, string>>,
+  owner: 'cus_1',
+  open: true,
+  nowMs: 1_000_000,
+  limitsAreKnown: true,
+  isEmptied: false,
+  reports: [] as [key: string, issues: readonly string[]][],
+};
+let redis: typeof initial;
+beforeEach(() => {
+  redis = { ...initial, reports: [] };
+});
 
 const cache = () =>
   createApiKeyCache({
     // Each of the two records has all fields, of which it takes its own.
-    redis: { get: () => Promise.resolve(owner) } as unknown as RedisClient,
-    hashes: { read: (name) => Promise.resolve(recordOf(name)) },
+    redis: { get: () => Promise.resolve(redis.owner) } as unknown as RedisClient,
+    hashes: { read: (name) => Promise.resolve(redis.others[name] ?? redis.record) },
     gate: {
       get open() {
-        return open;
+        return redis.open;
       },
       send: <T>(command: () => Promise<T>) => {
-        if (!open) throw new RedisUnavailable('not used at the moment');
+        if (!redis.open) throw new RedisUnavailable('not used at the moment');
         return command();
       },
     } as unknown as RedisGate,
     invalidValues: {
-      report: (name, issues) => void reports.push([name, issues]),
+      report: (name, issues) => void redis.reports.push([name, issues]),
       forget: () => {},
       list: () => [],
     },
     plans: {
       ensureLoaded: () => Promise.resolve(),
-      limitsOf: ({ plan }) => (limitsAreKnown && plan !== 'unread' ? { minute: 1, day: 1 } : undefined),
+      limitsOf: ({ plan }) => (redis.limitsAreKnown && plan !== 'unread' ? { minute: 1, day: 1 } : undefined),
     },
-    setUpMarker: { isMissing: () => isEmptied, refresh: () => Promise.resolve() },
-    now: () => nowMs,
+    setUpMarker: { isMissing: () => redis.isEmptied, refresh: () => Promise.resolve() },
+    now: () => redis.nowMs,
   });
-
-beforeEach(() => {
-  record = valid;
-  others = new Map();
-  owner = 'cus_1';
-  open = true;
-  nowMs = 1_000_000;
-  limitsAreKnown = true;
-  isEmptied = false;
-  reports = [];
-});
 
 test('a record serves for fifteen minutes without Redis, and no longer', async () => {
   const keys = cache();
   await keys.find(keyHash);
-  open = false;
-  nowMs += 15 * 60_000;
+  redis.open = false;
+  redis.nowMs += 15 * 60_000;
   expect((await keys.find(keyHash)).outcome).toBe('valid');
-  nowMs += 1;
+  redis.nowMs += 1;
   expect((await keys.find(keyHash)).outcome).toBe('unavailable');
 });
 
 test('a record whose plan has no known limits is read again for each request', async () => {
   const keys = cache();
-  limitsAreKnown = false;
+  redis.limitsAreKnown = false;
   await keys.find(keyHash);
   expect(keys.getCached(keyHash)).toBeUndefined();
-  limitsAreKnown = true;
+  redis.limitsAreKnown = true;
   await keys.find(keyHash);
   expect(keys.getCached(keyHash)).toMatchObject({ id: 'key_1' });
 });
 
 test('a known key that was put on a plan which cannot be read stays on its last limits', async () => {
   const keys = cache();
-  record = { ...valid, minute: '5' };
+  redis.record = { ...valid, minute: '5' };
   await keys.find(keyHash);
-  record = { ...valid, plan: 'unread', rev: '2', scopes: 'pets:read' };
+  redis.record = { ...valid, plan: 'unread', rev: '2', scopes: 'pets:read' };
   const kept = { plan: 'free', minute: 5, rev: 2, scopes: ['pets:read'] };
   expect(await keys.reread(keyHash)).toMatchObject({ outcome: 'valid', caller: kept });
   // The plan may be there any moment.
   expect(keys.getCached(keyHash)).toBeUndefined();
-  open = false;
+  redis.open = false;
   expect(await keys.find(keyHash)).toMatchObject({ outcome: 'valid', caller: kept });
-  open = true;
-  record = { ...record, plan: 'pro' };
+  redis.open = true;
+  redis.record = { ...redis.record, plan: 'pro' };
   await keys.find(keyHash);
   expect(keys.getCached(keyHash)).toMatchObject({ plan: 'pro' });
   expect(keys.getCached(keyHash)).not.toHaveProperty('minute');
@@ -100,53 +93,53 @@ test('a known key that was put on a plan which cannot be read stays on its last 
 test('a key that is absent is unknown, and unavailable while Redis is not set up', async () => {
   const keys = cache();
   await keys.find(keyHash);
-  record = {};
-  isEmptied = true;
+  redis.record = {};
+  redis.isEmptied = true;
   expect(await keys.find(keyHash)).toEqual({ outcome: 'unavailable' });
   expect(await cache().find(keyHash)).toEqual({ outcome: 'unavailable' });
-  isEmptied = false;
+  redis.isEmptied = false;
   expect(await keys.find(keyHash)).toEqual({ outcome: 'unknown' });
-  open = false;
+  redis.open = false;
   expect(await keys.find(keyHash)).toEqual({ outcome: 'unavailable' });
 });
 
 test('a record that was edited into something else is an error, and serves again once it is restored', async () => {
   const keys = cache();
   await keys.find(keyHash);
-  record = { ...valid, plan: '' };
+  redis.record = { ...valid, plan: '' };
   await expect(keys.find(keyHash)).rejects.toThrow('gw:customer:{cus_1} is invalid (plan is missing)');
-  record = valid;
+  redis.record = valid;
   expect(await keys.find(keyHash)).toMatchObject({ outcome: 'valid' });
-  owner = 'nobody';
+  redis.owner = 'nobody';
   await expect(cache().find(keyHash)).rejects.toThrow(`${pointer} is no id of a customer`);
 });
 
 test('a key of a suspended customer is refused, also without Redis', async () => {
   const keys = cache();
-  record = { ...valid, suspendedAt: '2026-10-01T00:00:00.000Z' };
+  redis.record = { ...valid, suspendedAt: '2026-10-01T00:00:00.000Z' };
   const suspended = { outcome: 'suspended', key: { id: 'key_1', customerId: 'cus_1', keyHash } };
   expect(await keys.find(keyHash)).toEqual(suspended);
   expect(keys.getCached(keyHash)).toBeUndefined();
-  open = false;
+  redis.open = false;
   expect(await keys.find(keyHash)).toEqual(suspended);
 });
 
 test('a lost change is reported of the key, and a revocation holds', async () => {
   const keys = cache();
-  record = { ...valid, rev: '2', revokedAt: '2026-10-01T00:00:00.000Z' };
+  redis.record = { ...valid, rev: '2', revokedAt: '2026-10-01T00:00:00.000Z' };
   await keys.find(keyHash);
-  expect(reports).toEqual([[key, []]]);
-  reports = [];
-  record = valid;
+  expect(redis.reports).toEqual([[key, []]]);
+  redis.reports = [];
+  redis.record = valid;
   expect((await keys.reread(keyHash)).outcome).toBe('revoked');
-  expect(reports).toEqual([[key, [expect.stringContaining('Redis has lost a change of key_1')]]]);
+  expect(redis.reports).toEqual([[key, [expect.stringContaining('Redis has lost a change of key_1')]]]);
 });
 
 describe('a key that was issued again for another customer', () => {
   const issuedAgain = (again: Record<string, string>) => {
-    record = {};
-    owner = 'cus_2';
-    others.set('gw:customer:{cus_2}', again).set(`gw:key:{cus_2}:${keyHash}`, again);
+    redis.record = {};
+    redis.owner = 'cus_2';
+    redis.others = { 'gw:customer:{cus_2}': again, [`gw:key:{cus_2}:${keyHash}`]: again };
   };
 
   test('is served for that one', async () => {
@@ -161,7 +154,7 @@ describe('a key that was issued again for another customer', () => {
     await keys.find(keyHash);
     issuedAgain({ ...valid, plan: '' });
     await expect(keys.find(keyHash)).rejects.toThrow('gw:customer:{cus_2} is invalid (plan is missing)');
-    open = false;
+    redis.open = false;
     expect(await keys.find(keyHash)).toEqual({ outcome: 'unavailable' });
   });
 });
