@@ -8,22 +8,25 @@ import {
 const nowMs = 1_795_176_000_000;
 const minute = { limit: 60, remaining: 59, resetMs: 60_000 };
 const day = { limit: 1000, remaining: 999, resetMs: 40_211_000 };
+const policy = '"minute";q=60;w=60, "day";q=1000;w=86400';
+/** X-RateLimit-Limit, -Remaining and -Reset. */
+const shown = (limit: string, remaining: string, reset: string) => ({
+  'X-RateLimit-Limit': limit,
+  'X-RateLimit-Remaining': remaining,
+  'X-RateLimit-Reset': reset,
+});
 
 test('an allowed request shows the minute in X-RateLimit and both windows in RateLimit', () => {
   expect(rateLimitHeaders({ outcome: 'allowed', windows: { minute, day }, nowMs })).toEqual({
-    'X-RateLimit-Limit': '60',
-    'X-RateLimit-Remaining': '59',
-    'X-RateLimit-Reset': '1795176060',
-    'RateLimit-Policy': '"minute";q=60;w=60, "day";q=1000;w=86400',
+    ...shown('60', '59', '1795176060'),
+    'RateLimit-Policy': policy,
     RateLimit: '"minute";r=59;t=60, "day";r=999;t=40211',
   });
 });
 
 test('too many connections show that nothing is left until the retry, or until the limit of the address resets', () => {
   expect(connectionLimitHeaders(minute, 1000, nowMs)).toEqual({
-    'X-RateLimit-Limit': '60',
-    'X-RateLimit-Remaining': '0',
-    'X-RateLimit-Reset': '1795176001',
+    ...shown('60', '0', '1795176001'),
     'RateLimit-Policy': '"ip";q=60;w=60',
     RateLimit: '"ip";r=0;t=1',
     'X-RateLimit-Window': 'ip',
@@ -32,41 +35,28 @@ test('too many connections show that nothing is left until the retry, or until t
   expect(connectionLimitHeaders(usedUp, 1000, nowMs)).toMatchObject(addressLimitHeaders(usedUp, nowMs));
 });
 
-describe('X-RateLimit shows', () => {
-  test.each([
-    ['the day if it has fewer requests left', { ...minute, remaining: 5 }, { ...day, remaining: 4 }, '1000'],
-    ['the minute if it has fewer requests left', { ...minute, remaining: 4 }, { ...day, remaining: 5 }, '60'],
-    ['the day on a tie', { ...minute, remaining: 5 }, { ...day, remaining: 5 }, '1000'],
-    [
-      'the minute on a tie shortly before midnight',
-      { ...minute, remaining: 5 },
-      { ...day, remaining: 5, resetMs: 59_999 },
-      '60',
-    ],
-  ])('%s', (_name, minute, day, limit) => {
-    expect(rateLimitHeaders({ outcome: 'allowed', windows: { minute, day }, nowMs })).toMatchObject({
-      'X-RateLimit-Limit': limit,
-      'X-RateLimit-Remaining': String(Math.min(minute.remaining, day.remaining)),
-    });
+test.each([
+  ['the day if it has fewer requests left', 5, 4, day.resetMs, '1000'],
+  ['the minute if it has fewer requests left', 4, 5, day.resetMs, '60'],
+  ['the day on a tie', 5, 5, day.resetMs, '1000'],
+  ['the minute on a tie shortly before midnight', 5, 5, 59_999, '60'],
+])('X-RateLimit shows %s', (_name, ofMinute, ofDay, resetMs, limit) => {
+  const windows = { minute: { ...minute, remaining: ofMinute }, day: { ...day, remaining: ofDay, resetMs } };
+  expect(rateLimitHeaders({ outcome: 'allowed', windows, nowMs })).toMatchObject({
+    'X-RateLimit-Limit': limit,
+    'X-RateLimit-Remaining': String(Math.min(ofMinute, ofDay)),
   });
 });
 
 describe('a limited request', () => {
   test('waits for the end of the minute if that comes after the end of the day', () => {
-    const headers = rateLimitHeaders({
-      outcome: 'limited',
-      violated: 'minute',
-      windows: {
-        minute: { limit: 60, remaining: 0, resetMs: 12_001 },
-        day: { limit: 1000, remaining: 0, resetMs: 1000 },
-      },
-      nowMs,
-    });
-    expect(headers).toEqual({
-      'X-RateLimit-Limit': '60',
-      'X-RateLimit-Remaining': '0',
-      'X-RateLimit-Reset': '1795176013',
-      'RateLimit-Policy': '"minute";q=60;w=60, "day";q=1000;w=86400',
+    const windows = {
+      minute: { limit: 60, remaining: 0, resetMs: 12_001 },
+      day: { limit: 1000, remaining: 0, resetMs: 1000 },
+    };
+    expect(rateLimitHeaders({ outcome: 'limited', violated: 'minute', windows, nowMs })).toEqual({
+      ...shown('60', '0', '1795176013'),
+      'RateLimit-Policy': policy,
       RateLimit: '"minute";r=0;t=13, "day";r=0;t=1',
       'X-RateLimit-Window': 'minute',
       'Retry-After': '13',
@@ -83,21 +73,11 @@ describe('a limited request', () => {
   });
 
   test('waits for midnight if the day limit refused it, and is told how near a ban is', () => {
-    const headers = rateLimitHeaders({
-      outcome: 'limited',
-      violated: 'day',
-      windows: {
-        minute: { limit: 60, remaining: 30, resetMs: 500 },
-        day: { limit: 1000, remaining: 0, resetMs: 40_211_000 },
-      },
-      nowMs,
-      strikesLeft: 7,
-    });
-    expect(headers).toEqual({
-      'X-RateLimit-Limit': '1000',
-      'X-RateLimit-Remaining': '0',
-      'X-RateLimit-Reset': '1795216211',
-      'RateLimit-Policy': '"minute";q=60;w=60, "day";q=1000;w=86400',
+    const windows = { minute: { limit: 60, remaining: 30, resetMs: 500 }, day: { ...day, remaining: 0 } };
+    const decision = { outcome: 'limited', violated: 'day', windows, nowMs, strikesLeft: 7 } as const;
+    expect(rateLimitHeaders(decision)).toEqual({
+      ...shown('1000', '0', '1795216211'),
+      'RateLimit-Policy': policy,
       RateLimit: '"minute";r=30;t=1, "day";r=0;t=40211',
       'X-RateLimit-Window': 'day',
       'X-RateLimit-Ban-After': '7',
@@ -109,10 +89,8 @@ describe('a limited request', () => {
 test('a banned request shows the minute limit, nothing remaining and the end of the ban', () => {
   const limits = { minute: 60, day: 1000 };
   expect(rateLimitHeaders({ outcome: 'banned', limits, remainingMs: 118_500, nowMs, isNew: true })).toEqual({
-    'X-RateLimit-Limit': '60',
-    'X-RateLimit-Remaining': '0',
-    'X-RateLimit-Reset': '1795176119',
-    'RateLimit-Policy': '"minute";q=60;w=60, "day";q=1000;w=86400, "ban";q=0;w=119',
+    ...shown('60', '0', '1795176119'),
+    'RateLimit-Policy': `${policy}, "ban";q=0;w=119`,
     RateLimit: '"ban";r=0;t=119',
     'X-RateLimit-Window': 'ban',
     'Retry-After': '119',
@@ -134,9 +112,7 @@ test('a banned request without a minute limit shows its first window', () => {
 
 test('a request without a valid key shows only the limit of its address', () => {
   expect(addressLimitHeaders({ limit: 60, remaining: 12, resetMs: 30_400 }, nowMs + 700)).toEqual({
-    'X-RateLimit-Limit': '60',
-    'X-RateLimit-Remaining': '12',
-    'X-RateLimit-Reset': '1795176032',
+    ...shown('60', '12', '1795176032'),
     'RateLimit-Policy': '"ip";q=60;w=60',
     RateLimit: '"ip";r=12;t=31',
   });

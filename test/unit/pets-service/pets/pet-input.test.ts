@@ -49,22 +49,17 @@ describe('a name is refused', () => {
   });
 });
 
-test.each<{ field: string; message: string; value: unknown }>([
-  { field: 'categoryId', value: undefined, message: 'categoryId is required.' },
-  ...[null, '1', 1.5, 1e19, true].map((value) => ({
-    field: 'categoryId',
-    value,
-    message: 'categoryId must be a 64-bit integer.',
-  })),
-  ...[null, '', 'Sold', 'gone', 1n, ['sold']].map((value) => ({
-    field: 'status',
-    value,
-    message: invalidStatus,
-  })),
-])('$field is refused if it is $value', ({ field, value, message }) => {
-  expect(errorBody(() => parseNewPet({ name: 'Rex', categoryId: 1n, [field]: value }))).toEqual(
-    invalid(message),
-  );
+type Refused = [name: string, value: unknown, message: string];
+const each = (name: string, values: readonly unknown[], message: string) =>
+  values.map((value): Refused => [name, value, message]);
+
+test.each([
+  ...each('categoryId', [undefined], 'categoryId is required.'),
+  ...each('categoryId', [null, '1', 1.5, 1e19, true], 'categoryId must be a 64-bit integer.'),
+  ...each('status', [null, '', 'Sold', 'gone', 1n, ['sold']], invalidStatus),
+])('%s is refused if it is %s', (field, value, message) => {
+  const parse = () => parseNewPet({ name: 'Rex', categoryId: 1n, [field]: value });
+  expect(errorBody(parse)).toEqual(invalid(message));
 });
 
 test.each([undefined, null, 'Rex', 1n, [{ name: 'Rex', categoryId: 1n }]])(
@@ -75,25 +70,22 @@ test.each([undefined, null, 'Rex', 1n, [{ name: 'Rex', categoryId: 1n }]])(
 );
 
 test('all invalid fields are reported together', () => {
-  expect(errorBody(() => parseNewPet({ categoryId: '1', status: null }))).toEqual(
-    invalid(
-      'name is required; categoryId must be a 64-bit integer; status must be one of available, pending, sold.',
-    ),
-  );
+  const reasons =
+    'name is required; categoryId must be a 64-bit integer; status must be one of available, pending, sold.';
+  expect(errorBody(() => parseNewPet({ categoryId: '1', status: null }))).toEqual(invalid(reasons));
 });
 
 describe('a query', () => {
-  test.each('0,101,-1,1.5,1e1,05,+5, 5,5 ,5\n,ten,,999999999999999999999'.split(','))(
-    'is refused with the limit %j',
-    (limit) => {
-      expect(errorBody(() => parsePetsQuery({ limit }))).toEqual(
-        invalid('limit must be an integer from 1 to 100.'),
-      );
-    },
-  );
-
-  test.each(['', 'Sold', 'gone', 'sold,pending'])('is refused with the status %j', (status) => {
-    expect(errorBody(() => parsePetsQuery({ status }))).toEqual(invalid(invalidStatus));
+  const limits = '0,101,-1,1.5,1e1,05,+5, 5,5 ,5\n,ten,,999999999999999999999'.split(',');
+  test.each([
+    ...each('limit', limits, 'limit must be an integer from 1 to 100.'),
+    ...each('status', ['', 'Sold', 'gone', 'sold,pending'], invalidStatus),
+    ...each('after', ['', '-1', '07', '9223372036854775808'], 'after must be the id of a pet, or 0.'),
+    ...['limit', 'status', 'cursor', 'after'].flatMap((name) =>
+      each(name, [['1', '1']], `${name} must be given only once.`),
+    ),
+  ])('is refused with the %s %j', (name, value, message) => {
+    expect(errorBody(() => parsePetsQuery({ [name]: value }))).toEqual(invalid(message));
   });
 
   test('names all invalid parameters together', () => {
@@ -113,18 +105,6 @@ describe('a query', () => {
   ])('may begin after the id %s, instead of a cursor', (after, afterId) => {
     expect(parsePetsQuery({ after }).afterId).toBe(afterId);
     expect(parsePetsQuery({ after, cursor: formatCursor(9n) }).afterId).toBe(afterId);
-  });
-
-  test.each(['', '-1', '07', '9223372036854775808'])('is refused after the id %j', (after) => {
-    expect(errorBody(() => parsePetsQuery({ after }))).toEqual(
-      invalid('after must be the id of a pet, or 0.'),
-    );
-  });
-
-  test.each(['limit', 'status', 'cursor', 'after'])('is refused with %s given twice', (name) => {
-    expect(errorBody(() => parsePetsQuery({ [name]: ['1', '1'] }))).toEqual(
-      invalid(`${name} must be given only once.`),
-    );
   });
 });
 
