@@ -1,68 +1,96 @@
-import type { Counter } from '@prometheus-io/client';
 import { createLogThrottle } from '#runtime/log-throttle.ts';
 import type { Logger } from 'pino';
 import type { Metrics } from '../platform/observability/metrics.ts';
-import { bucketCounts } from '../platform/observability/request-metrics.ts';
 import type { RedisClient } from '../platform/redis/redis-client.ts';
 import { isCommandError } from '../platform/redis/redis-errors.ts';
 import { redisKeys } from '../platform/redis/redis-keys.ts';
 
-/**
- * Counts of a time span by field, as a minute of the record has them: requests by class of status and plan (`2xx:free`),
- * requests over a limit or during a ban by plan (`refused:free`), and served requests by the upper bound of their duration in
- * milliseconds (`ms:2.5`, `ms:inf`).
- */
-export type TrafficCounts = Map<string, number>;
+/** Counts of a process or a time span by field: a kind, a colon and a name. */
+export type Counts = Map<string, number>;
 
-/** Reads what this process has counted since its start, so that the record costs no request anything. */
-export async function readTrafficCounts(
-  metrics: Pick<Metrics, 'requests' | 'quotaRefusals' | 'bannedRequests'>,
-): Promise<TrafficCounts> {
-  const counts: TrafficCounts = new Map();
-  const add = (field: string, count: number) => {
+/** What is counted anyway, so that reading it costs no request anything. */
+export type CountedMetrics = Pick<
+  Metrics,
+  | 'requests'
+  | 'quotaRefusals'
+  | 'bannedRequests'
+  | 'unauthenticatedRequests'
+  | 'bans'
+  | 'errors'
+  | 'redisSeconds'
+  | 'upstreamSeconds'
+>;
+
+interface ReadMetric {
+  values: readonly {
+    labels: Partial<Record<string, string | number>>;
+    value: number;
+    metricName?: string;
+  }[];
+}
+
+/**
+ * Reads what this process has counted since its start: `status` by class, `refused` (over a limit or during a ban), `unauthenticated`
+ * and `ban` by plan, `error` by code; and durations by their upper bound in milliseconds or `inf`: `ms` of served requests, `redis`,
+ * and `upstream` with the name of a service.
+ */
+export async function readCounts(metrics: CountedMetrics): Promise<Counts> {
+  const counts: Counts = new Map();
+  function add(kind: string, name: string | number | undefined, count: number): void {
+    const field = `${kind}:${name}`;
     if (count > 0) counts.set(field, (counts.get(field) ?? 0) + count);
-  };
-  const { requests, seconds } = metrics.requests;
-  for (const { labels, value } of await countsOf(requests))
-    add(`${labels['status']}:${labels['plan']}`, value);
-  for (const { bound, count } of await bucketCounts(seconds)) add(`ms:${formatBound(bound)}`, count);
-  for (const counter of [metrics.quotaRefusals, metrics.bannedRequests]) {
-    for (const { labels, value } of await countsOf(counter)) add(`refused:${labels['plan']}`, value);
   }
+  function addByLabel(kind: string, { values }: ReadMetric, label: string): void {
+    for (const { labels, value } of values) add(kind, labels[label], value);
+  }
+  function addDurations(kind: string, { values }: ReadMetric, label?: string): void {
+    // A bucket contains those below it.
+    let below = 0;
+    for (const { labels, value, metricName } of values) {
+      if (metricName?.endsWith('_bucket') !== true) continue;
+      const isLast = labels['le'] === '+Inf';
+      const bound = isLast ? 'inf' : Math.round(Number(labels['le']) * 1e6) / 1000;
+      add(label === undefined ? kind : `${kind} ${labels[label]}`, bound, value - below);
+      below = isLast ? 0 : value;
+    }
+  }
+  addByLabel('status', await metrics.requests.requests.get(), 'status');
+  addDurations('ms', await metrics.requests.seconds.get());
+  addByLabel('refused', await metrics.quotaRefusals.get(), 'plan');
+  addByLabel('refused', await metrics.bannedRequests.get(), 'plan');
+  addByLabel('unauthenticated', await metrics.unauthenticatedRequests.get(), 'plan');
+  addByLabel('ban', await metrics.bans.get(), 'plan');
+  addByLabel('error', await metrics.errors.get(), 'code');
+  addDurations('redis', await metrics.redisSeconds.get());
+  addDurations('upstream', await metrics.upstreamSeconds.get(), 'service');
   return counts;
 }
 
-/** The library's own type of labels allows only one of several. */
-async function countsOf<Label extends string>(
-  counter: Counter<Label>,
-): Promise<{ labels: Partial<Record<string, string | number>>; value: number }[]> {
-  return (await counter.get()).values;
-}
-
 /** Counts that were added since the earlier reading. */
-export function countsSince(earlier: TrafficCounts | undefined, counts: TrafficCounts): TrafficCounts {
+export function countsSince(earlier: Counts, counts: Counts): Counts {
   const added = Array.from(counts, ([field, count]): [string, number] => [
     field,
-    count - (earlier?.get(field) ?? 0),
+    count - (earlier.get(field) ?? 0),
   ]);
   return new Map(added.filter(([, count]) => count > 0));
 }
 
-/** Splits a field. A name, such as that of a plan, may have further colons. */
-export function parseField(field: string): [kind: string, name: string] {
-  const colon = field.indexOf(':');
-  return [field.slice(0, colon), field.slice(colon + 1)];
+/** Groups counts by their kind, and then by name. A name, such as that of a plan, may have further colons. */
+export function countsByKind(
+  counts: Iterable<readonly [field: string, count: number]>,
+): Map<string, Record<string, number>> {
+  const kindOf = (field: string) => field.slice(0, field.indexOf(':'));
+  const kinds = Map.groupBy(counts, ([field]) => kindOf(field));
+  return new Map(
+    Array.from(kinds, ([kind, fields]) => [
+      kind,
+      Object.fromEntries(fields.map(([field, count]) => [field.slice(kind.length + 1), count])),
+    ]),
+  );
 }
 
-/** @param seconds upper bound of a duration */
-export function formatBound(seconds: number): string {
-  return seconds === Infinity ? 'inf' : String(Math.round(seconds * 1e6) / 1000);
-}
-
-/** @returns the upper bound in milliseconds */
-export function parseBound(name: string): number {
-  return name === 'inf' ? Infinity : Number(name);
-}
+/** Kinds that the record of a minute has. */
+const recorded = /^(?:status|refused|ms):/;
 
 /** Interval of the reports of a process. */
 export const reportMs = 5000;
@@ -78,7 +106,7 @@ interface TrafficReporterDependencies {
   isOpen: () => boolean;
   /** Redis' clock, so that all processes have the same minutes. */
   now: () => number;
-  metrics: Parameters<typeof readTrafficCounts>[0];
+  metrics: CountedMetrics;
   log: Logger;
 }
 
@@ -90,23 +118,22 @@ export function createTrafficReporter(dependencies: TrafficReporterDependencies)
   const { redis, isOpen, now, metrics, log } = dependencies;
   const isDue = createLogThrottle();
   /** By number of the minute since the Unix epoch. */
-  const pending = new Map<number, TrafficCounts>();
-  let counted: TrafficCounts = new Map();
+  const pending = new Map<number, Counts>();
+  let counted: Counts = new Map();
 
   async function count(): Promise<void> {
-    const counts = await readTrafficCounts(metrics);
+    const counts = await readCounts(metrics);
     const added = countsSince(counted, counts);
     counted = counts;
     const minute = Math.floor(now() / minuteMs);
-    if (added.size > 0) {
-      const sums = pending.get(minute) ?? new Map<string, number>();
-      for (const [field, count] of added) sums.set(field, (sums.get(field) ?? 0) + count);
-      pending.set(minute, sums);
-    }
+    const sums = pending.get(minute) ?? new Map<string, number>();
+    for (const [field, count] of added)
+      if (recorded.test(field)) sums.set(field, (sums.get(field) ?? 0) + count);
+    if (sums.size > 0) pending.set(minute, sums);
     for (const old of pending.keys()) if (old <= minute - maxPendingMinutes) pending.delete(old);
   }
 
-  async function send(minute: number, counts: TrafficCounts): Promise<void> {
+  async function send(minute: number, counts: Counts): Promise<void> {
     const key = redisKeys.traffic(minute);
     const transaction = redis.multi();
     for (const [field, count] of counts) transaction.hincrby(key, field, count);

@@ -75,7 +75,7 @@ describe('the overview', { tags: ['chromium'], timeout: 120_000 }, () => {
 
   test('has a chart whose figures can be read with the keyboard', async () => {
     const minute = Math.floor(Date.now() / 60_000) - 40;
-    await kit.kit.redis.hset(redisKeys.traffic(minute), { '4xx:none': 3 });
+    await kit.kit.redis.hset(redisKeys.traffic(minute), { 'status:4xx': 3 });
     const { page } = await openOverview();
     const chart = page.getByRole('figure', { name: 'Requests a second' });
     await chart.locator('.legend').getByText('4xx refused').waitFor({ timeout: 25_000 });
@@ -102,13 +102,13 @@ describe('the overview', { tags: ['chromium'], timeout: 120_000 }, () => {
 
   test('has beside each figure a line of the last hour, and nothing older', async () => {
     const minute = Math.floor(Date.now() / 60_000);
-    await kit.kit.redis.hset(redisKeys.traffic(minute - 90), { '2xx:none': 1e6 });
+    await kit.kit.redis.hset(redisKeys.traffic(minute - 90), { 'status:2xx': 1e6 });
     for (const [ago, served] of [
       [20, 10],
       [19, 40],
       [18, 20],
     ] as const) {
-      const counts = { '2xx:pro': served, '5xx:pro': 10, 'refused:pro': served, 'ms:5': served };
+      const counts = { 'status:2xx': served, 'status:5xx': 10, 'refused:pro': served, 'ms:5': served };
       await kit.kit.redis.hset(redisKeys.traffic(minute - ago), counts);
     }
     const { page } = await openOverview();

@@ -40,7 +40,7 @@ describe('reports of traffic', () => {
 
   test('of the last 24 hours are read with both ends of each quiet time', async () => {
     const minute = Math.floor(Date.now() / minuteMs) - 90;
-    const reported = { '2xx:pro': 50, '2xx:free': 10, '5xx:free': 1, 'refused:free': 2, 'ms:5': 60 };
+    const reported = { 'status:2xx': 60, 'status:5xx': 1, 'refused:free': 2, 'ms:5': 60 };
     await redis.hset(redisKeys.traffic(minute), reported);
     const points = await readTraffic({ redis, now: Date.now });
     const times = points.map(({ at }) => Date.parse(at));

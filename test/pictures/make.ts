@@ -61,8 +61,8 @@ async function fillChart(): Promise<void> {
   for (let ago = 2; ago < 1000; ago += 1) {
     const served = Math.round(3000 * (1 + 0.4 * Math.sin(ago / 60)));
     await redis.redis.hset(redisKeys.traffic(minute - ago), {
-      '2xx:business': served,
-      '4xx:free': Math.round(served / 30),
+      'status:2xx': served,
+      'status:4xx': Math.round(served / 30),
       'ms:5': served,
     });
   }

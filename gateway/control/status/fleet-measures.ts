@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { publishedStatus, recentMeasures } from '../../platform/redis/process-statuses.ts';
 import { anonymousPlan } from '../../quota/plan-settings.ts';
 import { latencyOf } from '../../quota/recent-measures.ts';
-import { parseBound } from '../../quota/traffic.ts';
 import { trafficPointSchema } from '../usage/traffic.ts';
 import type { FleetGateway } from './fleet-status.ts';
 
@@ -31,7 +30,6 @@ export function combineMeasures(gateways: readonly Pick<FleetGateway, 'processes
   const byStatus = addUp(measured.map((recent) => recent.byStatus));
   const refused = addUp(measured.map((recent) => recent.refused));
   const ofAddresses = refused[anonymousPlan] ?? 0;
-  const durations = Object.entries(addUp(measured.map((recent) => recent.durations)));
   const errors = Object.entries(addUp(measured.map((recent) => recent.errors)));
   return {
     requests: sum(Object.values(byStatus)),
@@ -39,7 +37,7 @@ export function combineMeasures(gateways: readonly Pick<FleetGateway, 'processes
     refused: sum(Object.values(refused)) - ofAddresses,
     withoutKey: sum(measured.map(({ unauthenticated }) => unauthenticated)) + ofAddresses,
     bans: sum(measured.map(({ bans }) => bans)),
-    latencyMs: latencyOf(new Map(durations.map(([bound, count]) => [parseBound(bound), count]))),
+    latencyMs: latencyOf(addUp(measured.map((recent) => recent.durations))),
     redisP99Ms: largest(measured.map(({ redisP99Ms }) => redisP99Ms)),
     upstreamP99Ms: largest(measured.map(({ upstreamP99Ms }) => upstreamP99Ms)),
     errors: Object.fromEntries(errors.toSorted(([, one], [, other]) => other - one)),

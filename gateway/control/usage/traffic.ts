@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { redisKeys } from '../../platform/redis/redis-keys.ts';
 import { latencyOf, latencySchema } from '../../quota/recent-measures.ts';
-import { keptMinutes, minuteMs, parseBound, parseField, reportMs } from '../../quota/traffic.ts';
+import { countsByKind, keptMinutes, minuteMs, reportMs } from '../../quota/traffic.ts';
 import type { ReadingSession } from '../session.ts';
 
 export const trafficPointSchema = z
@@ -29,16 +29,12 @@ const batchSize = 100;
 export async function readTraffic(session: ReadingSession): Promise<TrafficPoint[]> {
   const points: TrafficPoint[] = [];
   for await (const { minute, counts } of readMinutes(session)) {
-    const byStatus: Record<string, number> = {};
-    const durations = new Map<number, number>();
-    let refused = 0;
-    for (const { kind, name, count } of counts) {
-      if (kind === 'ms') durations.set(parseBound(name), count);
-      else if (kind === 'refused') refused += count;
-      else byStatus[kind] = (byStatus[kind] ?? 0) + count;
-    }
-    const at = new Date(minute * minuteMs).toISOString();
-    points.push({ at, byStatus, refused, latencyMs: latencyOf(durations) });
+    points.push({
+      at: new Date(minute * minuteMs).toISOString(),
+      byStatus: counts.get('status') ?? {},
+      refused: Object.values(counts.get('refused') ?? {}).reduce((sum, count) => sum + count, 0),
+      latencyMs: latencyOf(counts.get('ms') ?? {}),
+    });
   }
   return points.filter((_point, index) => [index - 1, index, index + 1].some((at) => !isQuiet(points[at])));
 }
@@ -52,14 +48,9 @@ async function* readMinutes({ redis, now }: ReadingSession) {
   for (let first = end - keptMinutes; first < end; first += batchSize) {
     const minutes = Array.from({ length: Math.min(batchSize, end - first) }, (_, index) => first + index);
     const read = await Promise.all(minutes.map((minute) => redis.hgetall(redisKeys.traffic(minute))));
-    yield* minutes.map((minute, index) => ({
-      minute,
-      counts: Object.entries(read[index] ?? {}).map(parseCount),
-    }));
+    yield* minutes.map((minute, index) => {
+      const counts = Object.entries(read[index] ?? {}).map(([field, text]) => [field, Number(text)] as const);
+      return { minute, counts: countsByKind(counts) };
+    });
   }
-}
-
-function parseCount([field, text]: [string, string]) {
-  const [kind, name] = parseField(field);
-  return { kind, name, count: Number(text) };
 }

@@ -70,17 +70,3 @@ function childOf<Value>(maps: Map<string, Map<string, Value>>, key: string): Map
   if (child === undefined) maps.set(key, (child = new Map()));
   return child;
 }
-
-/** Observations in each bucket alone. The last bucket of a set of labels has no upper bound. */
-export async function bucketCounts<Label extends string>(histogram: Histogram<Label>) {
-  const { values } = await histogram.get();
-  let below = 0;
-  return values.flatMap(({ metricName = '', labels: bucketLabels, value }) => {
-    const { le, ...labels }: Partial<Record<string, string | number>> = bucketLabels;
-    if (!metricName.endsWith('_bucket')) return [];
-    const bound = le === '+Inf' ? Infinity : Number(le);
-    const count = value - below;
-    below = bound === Infinity ? 0 : value;
-    return { labels, bound, count };
-  });
-}

@@ -57,16 +57,12 @@ test('counts, p99 and errors are those of the last minute, and a p99 of few is n
 
 test('quantiles are interpolated within their bucket', () => {
   // 100 requests between 5 and 10 ms: half of them are assumed to take up to 7.5 ms.
-  expect(latencyOf(new Map([[10, 100]]))).toEqual({ p50: 7.5, p99: 9.95 });
-  const twoBuckets = new Map([
-    [1, 90],
-    [1000, 10],
-  ]);
-  expect(latencyOf(twoBuckets)).toEqual({ p50: 0.556, p99: 950 });
+  expect(latencyOf({ 10: 100 })).toEqual({ p50: 7.5, p99: 9.95 });
+  expect(latencyOf({ 1: 90, 1000: 10 })).toEqual({ p50: 0.556, p99: 950 });
 });
 
 test('what takes longer than the last bound is shown as that bound', () => {
-  expect(latencyOf(new Map([[Infinity, 3]]))).toEqual({ p50: 30_000, p99: 30_000 });
+  expect(latencyOf({ inf: 3 })).toEqual({ p50: 30_000, p99: 30_000 });
 });
 
 test('each quantile is in the bucket of the true one', () => {
@@ -77,13 +73,13 @@ test('each quantile is in the bucket of the true one', () => {
   });
   fc.assert(
     fc.property(durations, (seconds) => {
-      const histogram = new Map<number, number>();
+      const counts: Record<string, number> = {};
       for (const each of seconds) {
         const boundMs = bucketOf(each) * 1000;
-        histogram.set(boundMs, (histogram.get(boundMs) ?? 0) + 1);
+        counts[boundMs] = (counts[boundMs] ?? 0) + 1;
       }
       const sorted = seconds.toSorted((one, other) => one - other);
-      const latency = latencyOf(histogram);
+      const latency = latencyOf(counts);
       for (const [share, ms] of [
         [0.5, latency?.p50 ?? 0],
         [0.99, latency?.p99 ?? 0],

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
 import { createMetrics } from '../../../../../gateway/platform/observability/metrics.ts';
-import { bucketCounts } from '../../../../../gateway/platform/observability/request-metrics.ts';
 import { renderMetrics, type MetricsSnapshot } from '../../../../../gateway/process/worker-messages.ts';
 
 test('expected requests are shown at 0 before the first one, also when workers are merged', async () => {
@@ -22,17 +21,4 @@ test('expected requests are shown at 0 before the first one, also when workers a
   const merged = (await renderMetrics([parse(), parse()])).split('\n');
   expect(merged).toContain(`gateway_requests_total{${labels},plan="gold"} 0`);
   expect(merged).toContain(`gateway_request_duration_seconds_count{${operation}} 2`);
-});
-
-test('buckets are counted alone, those of each set of labels', async () => {
-  const { upstreamSeconds } = createMetrics();
-  for (const seconds of [0.002, 0.002, 0.02, 60]) upstreamSeconds.observe({ service: 'pets' }, seconds);
-  upstreamSeconds.observe({ service: 'orders' }, 0.002);
-  const counted = (await bucketCounts(upstreamSeconds)).filter(({ count }) => count > 0);
-  expect(counted.map(({ labels: { service }, bound, count }) => [service, bound, count])).toEqual([
-    ['pets', 0.0025, 2],
-    ['pets', 0.025, 1],
-    ['pets', Infinity, 1],
-    ['orders', 0.0025, 1],
-  ]);
 });
