@@ -12,7 +12,6 @@ import {
   type KeyPlace,
   type QuotaKeys,
 } from '../platform/redis/redis-keys.ts';
-import type { HashReader } from '../platform/redis/redis-values.ts';
 import type { SetUpMarker } from '../platform/redis/set-up-marker.ts';
 import { apiKeyState, readApiKey, type ApiKeyRecord } from './records.ts';
 
@@ -45,7 +44,6 @@ export type ApiKeyCache = ReturnType<typeof createApiKeyCache>;
 
 interface ApiKeyCacheDependencies {
   redis: RedisClient;
-  hashes: HashReader;
   gate: RedisGate;
   invalidValues: InvalidValues;
   /** The plan of each record that is read is loaded before its limits are needed. */
@@ -76,7 +74,7 @@ interface FoundKey {
 }
 
 export function createApiKeyCache(dependencies: ApiKeyCacheDependencies) {
-  const { redis, hashes, gate, invalidValues, plans, setUpMarker, now } = dependencies;
+  const { redis, gate, invalidValues, plans, setUpMarker, now } = dependencies;
   const cache = new LRUCache<string, CacheEntry>({ max: maxCachedKeys });
   const newestRecords = createNewestRecords<Caller>();
   const reading = new Map<string, Promise<ApiKeyLookup>>();
@@ -106,7 +104,7 @@ export function createApiKeyCache(dependencies: ApiKeyCacheDependencies) {
   }
 
   async function readAt(place: KeyPlace): Promise<FoundKey> {
-    const stored = await gate.send(() => readApiKey(hashes, place));
+    const stored = await gate.send(() => readApiKey(redis, place));
     return { place, record: stored?.record };
   }
 

@@ -10,9 +10,10 @@ import {
   type RecordFields,
 } from '../limits/record-fields.ts';
 import { forAll } from '../limits/windows.ts';
+import type { RedisClient } from '../platform/redis/redis-client.ts';
 import { UnexpectedValue } from '../platform/redis/redis-errors.ts';
 import { redisKeys, type CustomerId, type KeyPlace } from '../platform/redis/redis-keys.ts';
-import type { HashReader } from '../platform/redis/redis-values.ts';
+import { readHash } from '../platform/redis/redis-values.ts';
 
 /** What limits the requests of a customer, with all of its API keys together. */
 export interface CustomerLimits extends Limits {
@@ -138,10 +139,13 @@ export interface StoredApiKey {
 }
 
 /** Reads a key with its customer, whose `rev` is not newer than the key. @returns and throws what parseApiKey does */
-export async function readApiKey(hashes: HashReader, place: KeyPlace): Promise<StoredApiKey | undefined> {
+export async function readApiKey(
+  redis: Pick<RedisClient, 'hgetall'>,
+  place: KeyPlace,
+): Promise<StoredApiKey | undefined> {
   const [customer, key] = await Promise.all([
-    hashes.read(redisKeys.customer(place.customerId)),
-    hashes.read(redisKeys.apiKey(place)),
+    readHash(redis, redisKeys.customer(place.customerId)),
+    readHash(redis, redisKeys.apiKey(place)),
   ]);
   return parseApiKey(place, { customer, key });
 }

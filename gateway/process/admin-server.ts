@@ -63,17 +63,16 @@ export function createAdminApp(dependencies: AdminDependencies): Express {
   const { health, metrics, metricsType, hostNames, adminUrl, api, pages, logUnexpected } = dependencies;
   const app = express();
   app.disable('x-powered-by').disable('etag');
+  const headers = {
+    ...securityHeaders,
+    'Cross-Origin-Resource-Policy': 'same-origin',
+    ...(adminUrl?.startsWith('https:') ? { 'Strict-Transport-Security': 'max-age=31536000' } : {}),
+  };
   app.use((_req, res, next) => {
-    res.set(securityHeaders).set('Cross-Origin-Resource-Policy', 'same-origin');
+    res.set(headers);
     next();
   });
   app.use(rejectUnknownHost(hostNames));
-  if (adminUrl?.startsWith('https:')) {
-    app.use((_req, res, next) => {
-      res.set('Strict-Transport-Security', 'max-age=31536000');
-      next();
-    });
-  }
   app.get('/livez', (_req, res) => {
     res.json({ status: 'ok' });
   });

@@ -19,17 +19,21 @@ import type { Tracing } from '../platform/observability/tracing.ts';
 import type { GatewayIdentity, ProcessStatus } from '../platform/redis/process-statuses.ts';
 import { createRecentMeasures } from '../quota/recent-measures.ts';
 import type { Neighbour } from '../request/begin.ts';
-import type { ApiDescription } from '../upstream/api-description.ts';
 import { defaultPortalColor } from '../upstream/services-file-schema.ts';
 import { closeServiceUpstreams, createServiceUpstreams } from '../upstream/transport.ts';
-import { createRedisState, type RedisState } from './redis-state.ts';
+import { createRedisState } from './redis-state.ts';
 
 /** Maximum time that the start waits for Redis before it goes on without. */
 const redisTimeoutMs = 2000;
+/** Many records of keys can be invalid. The first ones say enough. */
+const maxInvalidSettings = 20;
+/** In a shorter time, a single task would look like a busy process. */
+const minimumBusyMs = 200;
 
-const { now } = Date;
+const version = readVersion();
+const startedAt = new Date(performance.timeOrigin).toISOString();
 
-interface InstanceDependencies {
+export interface InstanceDependencies {
   config: InstanceConfig;
   privateKey: KeyObject;
   gateway: GatewayIdentity;
@@ -53,22 +57,16 @@ export async function startTracing(settings: Config['tracing'], log: Logger) {
 export function createInstance(dependencies: InstanceDependencies): Service {
   const { config, privateKey, gateway, worker, log, logRequest, metrics, tracing } = dependencies;
   const { services, limits, redisUrl: url, redisIsPrivate: isPrivate } = config;
-  const readStatus = createProcessStatus({
-    gateway,
-    worker,
-    metrics,
-    health,
-    access: () => gatewayApp.access(),
-    state: () => state,
-  });
-  const state = createRedisState({ url, isPrivate, log, metrics, readStatus, now });
+  const readBusy = createBusyReading();
+  const readRecent = createRecentMeasures(metrics);
+  const state = createRedisState({ url, isPrivate, log, metrics, readStatus });
   const upstreams = createServiceUpstreams({
     services,
     privateKey,
     log,
     onState: (service, upstream, upstreamState) =>
       metrics.upstreamUp.set({ service, upstream }, upstreamState === 'ready' ? 1 : 0),
-    now,
+    now: Date.now,
   });
   const gatewayApp = createGateway({
     ...config,
@@ -106,6 +104,33 @@ export function createInstance(dependencies: InstanceDependencies): Service {
       upstreams: Object.assign({}, ...states.map(([, ofService]) => ofService)),
       services: Object.fromEntries(states),
       unreportedRequests: state.usageReports.pending(),
+    };
+  }
+
+  /** What this process says of itself for consoles. It takes what is counted anyway, so that a request costs nothing more. */
+  async function readStatus(): Promise<ProcessStatus> {
+    const { status, services: states } = health();
+    const [recent, connections] = await Promise.all([readRecent(), metrics.connections.get()]);
+    return {
+      id: state.announcement.id,
+      gateway,
+      worker,
+      pid: process.pid,
+      version,
+      startedAt,
+      state: status,
+      services: states,
+      access: gatewayApp.access(),
+      invalidSettings: state.invalidValues
+        .list()
+        .slice(0, maxInvalidSettings)
+        .map(({ key, issues, inForce }) => ({ key, issues: [...issues], inForce })),
+      redisEmptied: state.setUpMarker.isMissing(),
+      localMode: state.localMode.last(),
+      recent,
+      connections: connections.values[0]?.value ?? 0,
+      busy: readBusy(),
+      rssBytes: process.memoryUsage.rss(),
     };
   }
 
@@ -156,66 +181,12 @@ function createNeighbours(config: InstanceConfig): (parts: NeighbourParts) => Ne
   };
 }
 
-interface ProcessStatusDependencies {
-  gateway: GatewayIdentity;
-  /** Number of the worker; null in a gateway of one process. */
-  worker: number | null;
-  metrics: Metrics;
-  health: () => Pick<Health, 'status' | 'services'>;
-  access: () => ApiDescription['access'];
-  state: () => Pick<RedisState, 'announcement' | 'invalidValues' | 'localMode' | 'setUpMarker'>;
-}
-
-/** Many records of keys can be invalid. The first ones say enough. */
-const maxInvalidSettings = 20;
-/** In a shorter time, a single task would look like a busy process. */
-const minimumBusyMs = 200;
-
-const version = readVersion();
-
-/**
- * Creates the reading of what this process says of itself for consoles. It takes what the process counts anyway, so that a
- * request costs nothing more.
- */
-function createProcessStatus(dependencies: ProcessStatusDependencies): () => Promise<ProcessStatus> {
-  const { gateway, worker, metrics, health, access, state } = dependencies;
-  const startedAt = new Date(performance.timeOrigin).toISOString();
-  const readBusy = createBusyReading();
-  const readRecent = createRecentMeasures(metrics);
-  return async function readProcessStatus() {
-    const { announcement, invalidValues, localMode, setUpMarker } = state();
-    const { status, services } = health();
-    const [recent, connections] = await Promise.all([readRecent(), metrics.connections.get()]);
-    return {
-      id: announcement.id,
-      gateway,
-      worker,
-      pid: process.pid,
-      version,
-      startedAt,
-      state: status,
-      services,
-      access: access(),
-      invalidSettings: invalidValues
-        .list()
-        .slice(0, maxInvalidSettings)
-        .map(({ key, issues, inForce }) => ({ key, issues: [...issues], inForce })),
-      redisEmptied: setUpMarker.isMissing(),
-      localMode: localMode.last(),
-      recent,
-      connections: connections.values[0]?.value ?? 0,
-      busy: readBusy(),
-      rssBytes: process.memoryUsage.rss(),
-    };
-  };
-}
-
 /** @param workers processes that are to serve requests */
 export function createGatewayIdentity(workers: number): GatewayIdentity {
   return {
     id: crypto.randomUUID(),
     host: hostname(),
-    startedAt: new Date(performance.timeOrigin).toISOString(),
+    startedAt,
     workers,
     restartedAt: [],
   };

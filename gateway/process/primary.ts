@@ -3,13 +3,12 @@ import type { KeyObject } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Shutdown } from '#runtime/lifecycle.ts';
-import type { Logger } from 'pino';
-import type { Health, Service } from '../control/status/service.ts';
+import type { Health } from '../control/status/service.ts';
 import { choosePort, publicEndpoint } from '../platform/config/endpoints.ts';
 import type { InstanceConfig } from '../platform/config/instance-config.ts';
-import type { Metrics } from '../platform/observability/metrics.ts';
-import { statusKeptMs, type GatewayIdentity } from '../platform/redis/process-statuses.ts';
+import { statusKeptMs } from '../platform/redis/process-statuses.ts';
 import { watchHandover } from './handover.ts';
+import type { InstanceDependencies } from './instance.ts';
 import {
   addCounts,
   mergeHealth,
@@ -62,29 +61,16 @@ export type WorkerFiles = Pick<InstanceConfig, 'services' | 'api' | 'limits'> & 
   privateKey: KeyObject;
 };
 
-export interface Primary extends Service {
-  /**
-   * Replaces the workers one by one: when a new one is ready, an old one finishes its requests and exits. Workers that
-   * start later have the same files.
-   * @throws Error if a new worker does not start: the others go on
-   */
-  replaceWorkers(files: WorkerFiles): Promise<void>;
-}
+export type ReplaceWorkers = ReturnType<typeof createPrimary>['replaceWorkers'];
 
-interface PrimaryDependencies {
-  config: InstanceConfig;
-  privateKey: KeyObject;
-  gateway: GatewayIdentity;
-  log: Logger;
-  /** Metrics of this process; those of the workers are added. */
-  metrics: Metrics;
-}
+/** Metrics are those of this process, to which those of the workers are added. */
+type PrimaryDependencies = Omit<InstanceDependencies, 'worker' | 'logRequest' | 'tracing'>;
 
 /**
  * Starts the workers that serve requests, and replaces workers that exit or hang. node:cluster accepts connections here
  * and hands them to the workers in turn; a connection that a closing worker can't accept goes to another one.
  */
-export function createPrimary(dependencies: PrimaryDependencies): Primary {
+export function createPrimary(dependencies: PrimaryDependencies) {
   const { gateway, log, metrics } = dependencies;
   let { config, privateKey } = dependencies;
   const workers = new Map<number, WorkerState>();
@@ -228,6 +214,11 @@ export function createPrimary(dependencies: PrimaryDependencies): Primary {
     await Promise.race([received, sleep(metricsTimeoutMs, undefined, { ref: false })]);
   }
 
+  /**
+   * Replaces the workers one by one: when a new one is ready, an old one finishes its requests and exits. Workers that
+   * start later have the same files.
+   * @throws Error if a new worker does not start: the others go on
+   */
   async function replaceWorkers({ privateKey: nextKey, ...files }: WorkerFiles): Promise<void> {
     const before = { config, privateKey };
     config = { ...config, ...files };
@@ -272,7 +263,7 @@ export function createPrimary(dependencies: PrimaryDependencies): Primary {
       phase = 'running';
       return port;
     },
-    health() {
+    health(): Health {
       const ready = servingWorkers().length;
       const status = phase === 'draining' ? phase : phase === 'running' && ready > 0 ? 'ok' : 'starting';
       const healths = stayingWorkers().flatMap(({ health }) => health ?? []);

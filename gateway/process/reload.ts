@@ -5,13 +5,13 @@ import { loadConfig, type Config } from '../platform/config/config.ts';
 import { divideConnections } from '../platform/config/instance-config.ts';
 import { findPrivateKey } from '../upstream/internal-token.ts';
 import { loadServices, type LoadedServices } from '../upstream/load-services.ts';
-import type { Primary, WorkerFiles } from './primary.ts';
+import type { ReplaceWorkers, WorkerFiles } from './primary.ts';
 
 interface ReloadDependencies {
   /** Settings of the start. */
   config: GatewayConfig;
   env: NodeJS.ProcessEnv;
-  replaceWorkers: Primary['replaceWorkers'];
+  replaceWorkers: ReplaceWorkers;
   log: Logger;
 }
 

@@ -27,9 +27,7 @@ export type FromWorker =
 const states: readonly TargetState[] = ['ready', 'unknown', 'not_ready', 'down'];
 
 /** The worst state that any worker reports; unavailable if there is no worker. */
-export function mergeHealth(
-  healths: readonly Health[],
-): Pick<Health, 'redis' | 'redisUnavailableSince' | 'upstreams' | 'services' | 'unreportedRequests'> {
+export function mergeHealth(healths: readonly Health[]): Omit<Health, 'status' | 'workers'> {
   const names = new Set(healths.flatMap((health) => Object.keys(health.services)));
   const [since] = healths.flatMap(({ redisUnavailableSince }) => redisUnavailableSince ?? []).toSorted();
   return {

@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { Metrics } from '../platform/observability/metrics.ts';
 import type { RedisClient } from '../platform/redis/redis-client.ts';
 import { isCommandError } from '../platform/redis/redis-errors.ts';
+import type { RedisGate } from '../platform/redis/redis-gate.ts';
 import { redisKeys } from '../platform/redis/redis-keys.ts';
 
 /** Counts of a process or a time span by field: a kind, a colon and a name. */
@@ -92,7 +93,7 @@ export function countsByKind(
 /** Kinds that the record of a minute has. */
 const recorded = /^(?:status|refused|ms):/;
 
-/** Interval of the reports of a process. */
+/** Interval of the reports of a process, of its traffic and its other counts: what it loses of them if it is killed. */
 export const reportMs = 5000;
 export const minuteMs = 60_000;
 /** Minutes that the record goes back. */
@@ -102,8 +103,7 @@ const maxPendingMinutes = 60;
 
 interface TrafficReporterDependencies {
   redis: RedisClient;
-  /** Whether Redis is available. */
-  isOpen: () => boolean;
+  gate: Pick<RedisGate, 'open'>;
   /** Redis' clock, so that all processes have the same minutes. */
   now: () => number;
   metrics: CountedMetrics;
@@ -111,11 +111,11 @@ interface TrafficReporterDependencies {
 }
 
 /**
- * Adds the traffic of this process to the record of all gateways: every five seconds the difference of its counters. What
+ * Adds the traffic of this process to the record of all gateways: the difference of its counters since the last report. What
  * Redis does not confirm is not sent again, so that the chart may lack it, but never has it twice.
  */
 export function createTrafficReporter(dependencies: TrafficReporterDependencies) {
-  const { redis, isOpen, now, metrics, log } = dependencies;
+  const { redis, gate, now, metrics, log } = dependencies;
   const isDue = createLogThrottle();
   /** By number of the minute since the Unix epoch. */
   const pending = new Map<number, Counts>();
@@ -148,20 +148,14 @@ export function createTrafficReporter(dependencies: TrafficReporterDependencies)
     }
   }
 
-  async function report(): Promise<void> {
-    await count();
-    if (!isOpen()) return;
-    const minutes = [...pending];
-    pending.clear();
-    await Promise.all(minutes.map(([minute, counts]) => send(minute, counts)));
-  }
-
-  const timer = setInterval(() => void report(), reportMs);
   return {
-    /** Reports what is left, if Redis is available, and stops. Never rejects. */
-    close(): Promise<void> {
-      clearInterval(timer);
-      return report();
+    /** Counts, and reports what was counted if Redis is available. Never rejects. */
+    async report(): Promise<void> {
+      await count();
+      if (!gate.open) return;
+      const minutes = [...pending];
+      pending.clear();
+      await Promise.all(minutes.map(([minute, counts]) => send(minute, counts)));
     },
   };
 }

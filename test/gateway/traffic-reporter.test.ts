@@ -17,19 +17,19 @@ const serve = ({ requests }: Metrics, times: number, plan = 'free') => {
 describe('reports of traffic', () => {
   const redis = fresh(startRedisClient);
 
-  /** Counts of a process, which reports when it closes, and its log. */
-  function startProcess(now = () => Date.now(), isOpen = () => true) {
+  /** Counts of a process, its reports and its log. */
+  function startProcess(now = () => Date.now(), gate = { open: true }) {
     const lines: string[] = [];
     const log = pino({ level: 'warn' }, { write: (line: string) => lines.push(line) });
     const metrics = createMetrics();
-    return { metrics, lines, reporter: createTrafficReporter({ redis, isOpen, now, metrics, log }) };
+    return { metrics, lines, reporter: createTrafficReporter({ redis, gate, now, metrics, log }) };
   }
 
   test('of a minute are there a moment after its end, and expire after a day', async () => {
     const minute = Math.floor(Date.now() / minuteMs) - 3;
     const { metrics, reporter } = startProcess(() => minute * minuteMs + 59_000);
     serve(metrics, 2);
-    await reporter.close();
+    await reporter.report();
     const at = (ms: number) => readTraffic({ redis, now: () => (minute + 1) * minuteMs + ms });
     expect((await at(5000)).at(-1)?.byStatus).toEqual({});
     expect((await at(7000)).at(-1)?.byStatus).toEqual({ '2xx': 2 });
@@ -58,17 +58,16 @@ describe('reports of traffic', () => {
   });
 
   test('wait while Redis is unavailable, and come in the minute of their time', async () => {
-    let [isOpen, nowMs] = [false, Date.now() - 10 * minuteMs];
-    const { metrics, reporter } = startProcess(
-      () => nowMs,
-      () => isOpen,
-    );
+    let nowMs = Date.now() - 10 * minuteMs;
+    const gate = { open: false };
+    const { metrics, reporter } = startProcess(() => nowMs, gate);
     serve(metrics, 4);
-    await reporter.close();
+    await reporter.report();
     expect(await recordedCounts(redis)).toEqual({});
-    [isOpen, nowMs] = [true, Date.now()];
+    gate.open = true;
+    nowMs = Date.now();
     serve(metrics, 3);
-    await reporter.close();
+    await reporter.report();
     const points = await readTraffic({ redis, now: () => Date.now() + minuteMs + 7000 });
     expect(points.flatMap(({ byStatus }) => byStatus['2xx'] ?? [])).toEqual([4, 3]);
   });

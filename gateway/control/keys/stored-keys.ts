@@ -8,7 +8,6 @@ import {
   type CustomerId,
   type KeyPlace,
 } from '../../platform/redis/redis-keys.ts';
-import { createHashReader } from '../../platform/redis/redis-values.ts';
 import { UnknownKey } from '../invalid-operation.ts';
 import { retryOvertaken } from '../overtaken-change.ts';
 import { writeRecord } from '../record-change-call.ts';
@@ -86,7 +85,7 @@ export interface PlacedKey extends StoredApiKey {
 
 /** Reads a key. @returns undefined if there is no record @throws UnexpectedValue as readApiKey does */
 export async function readStoredKey(redis: RedisClient, place: KeyPlace): Promise<PlacedKey | undefined> {
-  const key = await readApiKey(createHashReader(redis), place);
+  const key = await readApiKey(redis, place);
   return key && { ...key, place };
 }
 

@@ -1,22 +1,19 @@
 import type { RedisClient } from './redis-client.ts';
 import { nameWrongType } from './redis-errors.ts';
 
-type Hash = Record<string, string>;
-
-export type HashReader = ReturnType<typeof createHashReader>;
-
-/** Reads hashes that operators may have edited. ioredis sends the commands of one turn of the event loop together, in order. */
-export function createHashReader(redis: RedisClient) {
-  return {
-    /** @throws UnexpectedValue if the key holds something else */
-    async read(key: string): Promise<Hash> {
-      try {
-        return await redis.hgetall(key);
-      } catch (error) {
-        throw nameWrongType(error);
-      }
-    },
-  };
+/**
+ * Reads a hash that operators may have edited. ioredis sends the commands of one turn of the event loop together, in order.
+ * @throws UnexpectedValue if the key holds something else
+ */
+export async function readHash(
+  redis: Pick<RedisClient, 'hgetall'>,
+  key: string,
+): Promise<Record<string, string>> {
+  try {
+    return await redis.hgetall(key);
+  } catch (error) {
+    throw nameWrongType(error);
+  }
 }
 
 /** @returns undefined for text that is no JSON: a value that was edited by hand may be any text */

@@ -3,8 +3,9 @@ import { z } from 'zod';
 import type { NumberField } from '../../limits/setting-fields.ts';
 import type { InvalidValues, ValueSource } from '../observability/invalid-values.ts';
 import { textFields, type EnforcedSettings, type ProcessSettings } from './enforced-settings.ts';
+import type { RedisClient } from './redis-client.ts';
 import { UnexpectedValue } from './redis-errors.ts';
-import type { HashReader } from './redis-values.ts';
+import { readHash } from './redis-values.ts';
 
 /** Fields of a hash of settings, as text. */
 export type Fields = Record<string, string>;
@@ -133,7 +134,7 @@ export const mapping = (shape: string) => ({
 export type LiveSetting<Value extends object> = ReturnType<typeof createLiveSetting<Value>>;
 
 export interface LiveSettingDependencies {
-  hashes: HashReader;
+  redis: RedisClient;
   invalidValues: InvalidValues;
   /** What other gateways enforce. Never rejects. */
   readOthers: () => Promise<readonly ProcessSettings[]>;
@@ -149,7 +150,7 @@ interface LiveSettingOptions<Value extends object> extends LiveSettingDependenci
 
 /** A hash of settings in Redis as this process enforces it. */
 export function createLiveSetting<Value extends object>(options: LiveSettingOptions<Value>) {
-  const { hashes, invalidValues, readOthers, setting, onChange, isInUse = () => true } = options;
+  const { redis, invalidValues, readOthers, setting, onChange, isInUse = () => true } = options;
   const { key, defaults } = setting;
   const hasDefault = Object.keys(defaults).length > 0;
   /** Last valid values, from Redis or from another gateway. */
@@ -191,7 +192,7 @@ export function createLiveSetting<Value extends object>(options: LiveSettingOpti
     if (!isComplete) await takeOver();
     let fields: Fields;
     try {
-      fields = await hashes.read(key);
+      fields = await readHash(redis, key);
     } catch (error) {
       if (error instanceof UnexpectedValue) report(['is not a hash']);
       return;

@@ -28,8 +28,10 @@ beforeEach(() => {
 const cache = () =>
   createApiKeyCache({
     // Each of the two records has all fields, of which it takes its own.
-    redis: { get: () => Promise.resolve(redis.owner) } as unknown as RedisClient,
-    hashes: { read: (name) => Promise.resolve(redis.others[name] ?? redis.record) },
+    redis: {
+      get: () => Promise.resolve(redis.owner),
+      hgetall: (name: string) => Promise.resolve(redis.others[name] ?? redis.record),
+    } as unknown as RedisClient,
     gate: {
       get open() {
         return redis.open;

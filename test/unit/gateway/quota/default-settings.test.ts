@@ -9,7 +9,7 @@ import { program } from '../../../../gateway/faces/command/program.ts';
 import { policyFields } from '../../../../gateway/limits/setting-fields.ts';
 import { createMetrics } from '../../../../gateway/platform/observability/metrics.ts';
 import type { RedisClient } from '../../../../gateway/platform/redis/redis-client.ts';
-import { createLiveSettings } from '../../../../gateway/process/redis-state.ts';
+import { createLiveSettings } from '../../../../gateway/process/live-settings.ts';
 import { wholeSettings } from '../../../../gateway/quota/default-settings.ts';
 
 const gateway = new URL('../../../../gateway/', import.meta.url);
