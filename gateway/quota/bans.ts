@@ -3,8 +3,6 @@ import type { RedisClient } from '../platform/redis/redis-client.ts';
 import { redisKeys } from '../platform/redis/redis-keys.ts';
 import type { Ban, QuotaDecision } from './quota-decision.ts';
 
-export type BanCache = ReturnType<typeof createBanCache>;
-
 interface CachedBan {
   ban: Ban;
   readAtMs: number;
@@ -57,31 +55,6 @@ export function createBanCache({ now }: { now: () => number }) {
     };
   }
 
-  async function getCachedOrRenew(
-    keyHash: string,
-    cached: CachedBan,
-    outageSinceMs: number | undefined,
-    decide: () => Promise<QuotaDecision>,
-    onBanObserved: ((ban: Ban) => void) | undefined,
-  ): Promise<QuotaDecision> {
-    const ban = banNow(cached);
-    // A request after Retry-After must not meet a ban that has ended in Redis.
-    if (ban.remainingMs <= cached.replyMs) return decideAndCache(keyHash, decide, onBanObserved);
-    if (now() - cached.readAtMs < freshMs) return ban;
-    if (outageSinceMs !== undefined && outageSinceMs - cached.readAtMs < trustedBeforeOutageMs) return ban;
-    if (cached.renewal !== undefined) {
-      const renewed = await cached.renewal;
-      // Only a ban can be shared: any other decision was counted for the request that asked.
-      return renewed.outcome === 'banned'
-        ? { ...renewed, isNew: false }
-        : decideAndCache(keyHash, decide, onBanObserved);
-    }
-    cached.renewal = decideAndCache(keyHash, decide, onBanObserved).finally(() => {
-      cached.renewal = undefined;
-    });
-    return cached.renewal;
-  }
-
   return {
     /**
      * Returns a key's cached ban, or else decides, and caches the decision if it is a ban.
@@ -96,9 +69,23 @@ export function createBanCache({ now }: { now: () => number }) {
       onBanObserved?: (ban: Ban) => void,
     ): Promise<QuotaDecision> {
       const cached = cache.get(keyHash);
-      return cached === undefined
-        ? decideAndCache(keyHash, decide, onBanObserved)
-        : getCachedOrRenew(keyHash, cached, outageSinceMs, decide, onBanObserved);
+      if (cached === undefined) return decideAndCache(keyHash, decide, onBanObserved);
+      const askAgain = () => decideAndCache(keyHash, decide, onBanObserved);
+      const ban = banNow(cached);
+      // A request after Retry-After must not meet a ban that has ended in Redis.
+      if (ban.remainingMs <= cached.replyMs) return askAgain();
+      const isFresh = now() - cached.readAtMs < freshMs;
+      if (isFresh || (outageSinceMs !== undefined && outageSinceMs - cached.readAtMs < trustedBeforeOutageMs))
+        return Promise.resolve(ban);
+      if (cached.renewal !== undefined)
+        return cached.renewal.then((renewed) =>
+          // Only a ban can be shared: any other decision was counted for the request that asked.
+          renewed.outcome === 'banned' ? { ...renewed, isNew: false } : askAgain(),
+        );
+      cached.renewal = askAgain().finally(() => {
+        cached.renewal = undefined;
+      });
+      return cached.renewal;
     },
   };
 }

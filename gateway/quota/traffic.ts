@@ -80,8 +80,7 @@ export function countsSince(earlier: Counts, counts: Counts): Counts {
 export function countsByKind(
   counts: Iterable<readonly [field: string, count: number]>,
 ): Map<string, Record<string, number>> {
-  const kindOf = (field: string) => field.slice(0, field.indexOf(':'));
-  const kinds = Map.groupBy(counts, ([field]) => kindOf(field));
+  const kinds = Map.groupBy(counts, ([field]) => field.slice(0, field.indexOf(':')));
   return new Map(
     Array.from(kinds, ([kind, fields]) => [
       kind,

@@ -61,14 +61,9 @@ interface PlanUser {
   plan: string;
 }
 
-interface Totals {
-  served: number;
-  /** What these cost. */
-  units: number;
-  refused: number;
-}
-
 const totalNames = ['served', 'units', 'refused'] as const;
+/** Requests, and what those that were served cost. */
+type Totals = Record<(typeof totalNames)[number], number>;
 
 /** Customers that wait to be ranked. Further ones are not ranked, so that memory stays bounded. */
 const maxCustomers = 100_000;
@@ -109,13 +104,20 @@ export function createUsageTotals({ redis, usagePolicy, now }: UsageTotalsDepend
     if (ranked !== undefined) ranked.units += units;
   }
 
-  function addTotals(dayNumber: number, plans: ReadonlyMap<string, Totals>): Promise<unknown>[] {
-    const key = redisKeys.usageTotals(monthOf(dayNumber));
-    return Array.from(plans).flatMap(([plan, totals]) =>
-      totalNames
-        .filter((name) => totals[name] !== 0)
-        .map((name) => redis.hincrby(key, `${utcDate(dayNumber).slice(6)} ${name} ${plan}`, totals[name])),
-    );
+  function addDay(dayNumber: number, plans: ReadonlyMap<string, Totals>): Promise<unknown>[] {
+    const month = monthOf(dayNumber);
+    const day = utcDate(dayNumber).slice(6);
+    const key = redisKeys.usageTotals(month);
+    // A month is kept until its last day can be deleted, and for simplicity has 31 days, as in usage.lua.
+    const endsAt = ((dayNumber - Number(day) + 32 + usagePolicy.current().retentionDays) * dayMs) / 1000;
+    return [
+      ...Array.from(plans).flatMap(([plan, totals]) =>
+        totalNames
+          .filter((name) => totals[name] !== 0)
+          .map((name) => redis.hincrby(key, `${day} ${name} ${plan}`, totals[name])),
+      ),
+      ...[key, redisKeys.usageRanking(month)].map((each) => redis.expireat(each, endsAt)),
+    ];
   }
 
   return {
@@ -131,37 +133,19 @@ export function createUsageTotals({ redis, usagePolicy, now }: UsageTotalsDepend
     async report(all?: boolean): Promise<void> {
       const counted = days;
       days = new Map();
-      const { retentionDays } = usagePolicy.current();
       // Redis is unavailable, which the gate reports.
       await Promise.allSettled([
         ranking.report(all),
-        ...Array.from(counted).flatMap(([dayNumber, plans]) => addTotals(dayNumber, plans)),
+        ...Array.from(counted).flatMap(([dayNumber, plans]) => addDay(dayNumber, plans)),
       ]);
-      const months = new Set([...counted.keys()].map(monthOf));
-      await Promise.allSettled(
-        Array.from(months).flatMap((month) => {
-          const endsAt = monthEndsAt(month) + (retentionDays * dayMs) / 1000;
-          return keysOfMonth(month).map((key) => redis.expireat(key, endsAt));
-        }),
-      );
     },
   };
 }
 
 const monthOf = (dayNumber: number) => utcDate(dayNumber).slice(0, 6);
 
-/** Unix seconds. A month is kept until its last day can be deleted, and for simplicity has 31 days, as in usage.lua. */
-const monthEndsAt = (month: string) =>
-  (Date.UTC(Number(month.slice(0, 4)), Number(month.slice(4)) - 1) + 31 * dayMs) / 1000;
-
-const keysOfMonth = (month: string) => [redisKeys.usageTotals(month), redisKeys.usageRanking(month)];
-
-/** Totals of a plan on one day. */
-interface PlanDay extends Totals {
-  /** UTC date as YYYYMMDD. */
-  date: string;
-  plan: string;
-}
+/** Totals of a plan on one UTC day, as YYYYMMDD. */
+type PlanDay = Totals & { plan: string; date: string };
 
 /** Reads the totals of a month by day and plan. Those of one day and plan may be several items. @param month as YYYYMM */
 export async function readUsageTotals(redis: RedisClient, month: string): Promise<PlanDay[]> {
@@ -256,26 +240,9 @@ const maxBusyReported = 50;
 /** Further customers are not counted until the next report, so that memory stays bounded whatever clients send. */
 const maxCounted = 10_000;
 
-/** Adds counts to those of other instances in a sorted set of a slot. @throws Error if Redis is unavailable */
-async function addToSlot(
-  redis: RedisClient,
-  key: string,
-  counts: readonly [member: string, count: number][],
-): Promise<void> {
-  const added = counts.map(([member, count]) => redis.zincrby(key, count, member));
-  await Promise.all([...added, redis.expire(key, keptSeconds)]);
-}
-
 /** Counts which customers are busy now, beside the quotas and without a Redis command for each request. */
 export function createBusyCustomers({ redis, now }: { redis: RedisClient; now: () => number }) {
-  let counts = new Map<CustomerId, { requests: number; refused: number }>();
-
-  function takeCounts() {
-    const taken = counts;
-    counts = new Map();
-    return taken;
-  }
-
+  const counts = new Map<CustomerId, { requests: number; refused: number }>();
   return {
     count({ customerId }: { customerId: CustomerId }, { outcome }: Pick<CurrentDecision, 'outcome'>): void {
       let entry = counts.get(customerId);
@@ -287,30 +254,21 @@ export function createBusyCustomers({ redis, now }: { redis: RedisClient; now: (
       entry.requests += 1;
       if (outcome !== 'allowed') entry.refused += 1;
     },
-    /** Adds the counts of the busiest customers to those of other instances. Never rejects. */
+    /** Adds the counts of the busiest customers to those of other instances. Never rejects: what Redis does not confirm is lost. */
     async report(): Promise<void> {
       if (counts.size === 0) return;
-      const busiest = [...takeCounts()]
-        .toSorted(([, a], [, b]) => b.requests - a.requests)
+      const busiest = [...counts]
+        .toSorted(([, one], [, other]) => other.requests - one.requests)
         .slice(0, maxBusyReported);
-      const slot = Math.floor(now() / slotMs);
-      const reported = busiest.flatMap(([id, { requests, refused }]): [string, number][] =>
-        refused === 0
-          ? [[id, requests]]
-          : [
-              [id, requests],
-              [refusedMember(id), refused],
-            ],
-      );
-      try {
-        await addToSlot(redis, redisKeys.busy(slot), reported);
-      } catch {
-        // Redis is unavailable: these counts are lost.
-      }
+      counts.clear();
+      const key = redisKeys.busy(Math.floor(now() / slotMs));
+      const added = busiest.flatMap(([id, { requests, refused }]) => {
+        const all = redis.zincrby(key, requests, id);
+        return refused === 0 ? all : [all, redis.zincrby(key, refused, refusedMember(id))];
+      });
+      await Promise.allSettled([...added, redis.expire(key, keptSeconds)]);
     },
     /** Drops the counts of an outage, which are of no use to other instances after it. */
-    clear(): void {
-      takeCounts();
-    },
+    clear: () => counts.clear(),
   };
 }

@@ -1,10 +1,5 @@
 import { beforeEach, expect, test } from 'vitest';
-import {
-  consecutiveBan,
-  createBanCache,
-  operatorsReason,
-  type BanCache,
-} from '../../../../gateway/quota/bans.ts';
+import { consecutiveBan, createBanCache, operatorsReason } from '../../../../gateway/quota/bans.ts';
 import type { QuotaDecision } from '../../../../gateway/quota/quota-decision.ts';
 
 const window = { limit: 60, remaining: 59, resetMs: 1000 };
@@ -18,7 +13,7 @@ const banned: QuotaDecision = {
 };
 
 let nowMs = 0;
-let bans: BanCache;
+let bans: ReturnType<typeof createBanCache>;
 
 /** @param sinceMs begin of an outage */
 const decide = (sinceMs: number | undefined, decision: QuotaDecision) =>
