@@ -15,7 +15,7 @@ describe('the API of the audit log', () => {
 
   const get = async (query: string) => (await ada.send('GET', `/api/audit?${query}`)).body as Page;
   const record = (who: string, action: string, target: string, before: unknown, after: unknown) =>
-    createAuditLog({ redis: started.kit.redis, who })({ action, target, before, after });
+    createAuditLog({ redis: started.redis, who })({ action, target, before, after });
   const targets = ({ items }: Page) => items.map(({ target }) => target);
 
   test('shows what has changed field by field, newest first', async () => {
@@ -55,7 +55,7 @@ describe('the API of the audit log', () => {
   // The embedded Redis needs seconds for so many entries.
   const onServer = { tags: ['redis-server'] };
   test('a search that matches nothing ends each page after some thousand entries', onServer, async () => {
-    const { redis } = started.kit;
+    const { redis } = started;
     const pipeline = redis.pipeline();
     for (let index = 0; index < 6000; index += 1) {
       pipeline.xadd(redisKeys.audit, '*', 'who', 'x', 'action', 'keys.issue', 'target', 'y');
@@ -80,7 +80,7 @@ describe('the API of the audit log', () => {
   });
 
   test('has the reason of a change and the name of the key, and refuses a reason that is none', async () => {
-    const { id, key, customerId } = await started.kit.issue({ name: 'Reasoned Ltd' });
+    const { id, key, customerId } = await started.issue({ name: 'Reasoned Ltd' });
     await ada.send('POST', `/api/customers/${customerId}/suspend`);
     const ofCustomer = await ada.send('GET', `/api/audit?target=${customerId}&action=customers`);
     expect((ofCustomer.body as { items: unknown[] }).items[0]).toMatchObject({
@@ -110,7 +110,7 @@ describe('the API of the audit log', () => {
   });
 
   test('the entries of a customer include changes through its keys', async () => {
-    const { id, customerId } = await started.kit.issue();
+    const { id, customerId } = await started.issue();
     const { rev } = (await ada.send('GET', `/api/keys/${id}`)).body as { rev: number };
     expect(await ada.send('PATCH', `/api/keys/${id}`, { rev, name: 'Renamed' })).toMatchObject({
       status: 200,

@@ -19,7 +19,7 @@ describe('the API of bans', () => {
 
   const get = async (path: string) => (await ada.send('GET', path)).body as Page;
 
-  const session = () => sessionOf(started.kit.redis);
+  const session = () => sessionOf(started.redis);
 
   /** All pages, one after another. */
   async function all(path: string): Promise<Page['items']> {
@@ -37,7 +37,7 @@ describe('the API of bans', () => {
 
   test('lists bans page by page, soonest to expire first', async () => {
     const keys = await Promise.all(
-      [5, 1, 4, 2, 3].map((minutes) => started.kit.issue({ name: `${minutes} min` })),
+      [5, 1, 4, 2, 3].map((minutes) => started.issue({ name: `${minutes} min` })),
     );
     for (const [index, minutes] of [5, 1, 4, 2, 3].entries()) {
       await addBan(session(), keys[index]?.id ?? '', minutes * 60_000, `for ${minutes} min`);
@@ -68,7 +68,7 @@ describe('the API of bans', () => {
   test('a ban that was lifted with redis-cli is not counted', async () => {
     const [lifted] = await all('/api/bans');
     const before = await countBans(session());
-    const { redis } = started.kit;
+    const { redis } = started;
     const { place } = await showStoredKey(redis, lifted?.id ?? '');
     expect(await redis.del(redisKeys.ban(place))).toBe(1);
     expect(await all('/api/bans')).toHaveLength(before - 1);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { keyFields, wordOf } from '../../gateway/limits/record-fields.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
-import { postJson, send } from '../support/http/http.ts';
+import { postJson } from '../support/http/http.ts';
 import { barriers, expectClean } from '../support/kits/browser.ts';
 import { startConsole } from '../support/kits/console-kit.ts';
 import type { IssuedKey } from '../support/kits/keys.ts';
@@ -16,7 +16,7 @@ const countPresses = `
 describe('the pages of customers', { tags: ['chromium'] }, () => {
   const kit = shared(startConsole);
 
-  const pets = async (key: string) => (await send(`${kit.kit.gateway.url}/v1/pets`, { key })).status;
+  const pets = async (key: string) => (await kit.pets(key)).status;
   const open = ({ customerId }: Pick<IssuedKey, 'customerId'>) =>
     kit.open(`/console/customers/${customerId}`, { name: 'Anna' });
   const openKey = ({ id }: Pick<IssuedKey, 'id'>) => kit.open(`/console/keys/${id}`, { name: 'Anna' });
@@ -25,15 +25,15 @@ describe('the pages of customers', { tags: ['chromium'] }, () => {
   };
   /** What the records of a customer and of its key have. */
   const record = async (key: IssuedKey) => ({
-    ...(await kit.kit.redis.hgetall(redisKeys.customer(key.customerId))),
-    ...(await kit.kit.redis.hgetall(redisKeys.apiKey(key))),
+    ...(await kit.redis.hgetall(redisKeys.customer(key.customerId))),
+    ...(await kit.redis.hgetall(redisKeys.apiKey(key))),
   });
 
   test('list what customers use, sorted by it, and suspend one from its row', async () => {
-    const { redis } = kit.kit;
+    const { redis } = kit;
     const [small, large] = [
-      await kit.kit.issue({ name: 'Sorted small' }),
-      await kit.kit.issue({ name: 'Sorted large' }),
+      await kit.issue({ name: 'Sorted small' }),
+      await kit.issue({ name: 'Sorted large' }),
     ];
     const yesterday = new Date(Date.now() - 86_400_000).toISOString().replaceAll('-', '');
     await redis.hset(redisKeys.usageMonth(small.customerId, yesterday.slice(0, 6)), {
@@ -70,7 +70,7 @@ describe('the pages of customers', { tags: ['chromium'] }, () => {
   });
 
   test('name, expiry, scopes and each text are changed', async () => {
-    const key = await kit.kit.issue({ name: 'Old Name' });
+    const key = await kit.issue({ name: 'Old Name' });
     const { page } = await openKey(key);
     const change = page.getByRole('button', { name: 'Change…' });
     await change.click();
@@ -91,7 +91,7 @@ describe('the pages of customers', { tags: ['chromium'] }, () => {
       scopes: 'pets-service:read',
     });
     for (const label of texts) await page.locator('.facts').getByText(`New ${label}`).waitFor();
-    const refused = await postJson(`${kit.kit.gateway.url}/v1/pets`, key.key, { name: 'Rex', categoryId: 1 });
+    const refused = await postJson(`${kit.gateway.url}/v1/pets`, key.key, { name: 'Rex', categoryId: 1 });
     expect(refused.json).toMatchObject({ code: 'insufficient_scope' });
     await change.click();
     await page.getByLabel('Scopes').fill('pets-service:raed');
@@ -101,7 +101,7 @@ describe('the pages of customers', { tags: ['chromium'] }, () => {
   });
 
   test('while a form is edited the windows go on, and a change by somebody else is not overwritten', async () => {
-    const key = await kit.kit.issue({ name: 'Edited Twice' });
+    const key = await kit.issue({ name: 'Edited Twice' });
     const { page } = await open(key);
     const openForm = () => page.getByRole('button', { name: 'Change limits…' }).click();
     await openForm();
@@ -125,10 +125,10 @@ describe('the pages of customers', { tags: ['chromium'] }, () => {
   });
 
   test('the last failed requests of a customer and the changes of a key are shown', async () => {
-    const key = await kit.kit.issue({ name: 'With History', minute: 1 });
+    const key = await kit.issue({ name: 'With History', minute: 1 });
     await useUp(key, 3);
     const stored = redisKeys.failures(key.customerId);
-    await expect.poll(() => kit.kit.redis.hkeys(stored)).toEqual(['rate_limit_exceeded']);
+    await expect.poll(() => kit.redis.hkeys(stored)).toEqual(['rate_limit_exceeded']);
     const { page } = await openKey(key);
     await page.getByRole('region', { name: 'Changes' }).getByText('issued the key').waitFor();
     await page.goto(`${kit.origin}/console/customers/${key.customerId}`);
@@ -138,8 +138,8 @@ describe('the pages of customers', { tags: ['chromium'] }, () => {
   });
 
   test('an operator on call finds the customer of a pasted key, sees why it is refused, and raises its limit, in at most five clicks', async () => {
-    const { key } = await kit.kit.issue({ name: 'Acme', plan: 'free' });
-    const get = () => send(`${kit.kit.gateway.url}/v1/pets`, { key });
+    const { key } = await kit.issue({ name: 'Acme', plan: 'free' });
+    const get = () => kit.pets(key);
     const statuses: number[] = [];
     for (let request = 0; request <= 60; request += 1) statuses.push((await get()).status);
     expect(statuses.slice(0, 60).every((status) => status === 200)).toBe(true);
@@ -166,7 +166,7 @@ describe('the pages of customers', { tags: ['chromium'] }, () => {
     await page.getByText(/^\d+ of 600 used$/).waitFor();
 
     expect((await get()).headers['x-ratelimit-limit']).toBe('600');
-    const [last] = await kit.kit.redis.xrevrange('gw:audit', '+', '-', 'COUNT', 1);
+    const [last] = await kit.redis.xrevrange('gw:audit', '+', '-', 'COUNT', 1);
     expect(last?.[1]).toEqual(expect.arrayContaining(['Ada', 'customers.set']));
     expect(page.url()).not.toContain(key);
     expectClean(observed, kit.origin);

@@ -1,12 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { readAudit } from '../../gateway/control/audit/audit-log.ts';
 import type {
   CustomerDetail,
   CustomerRow,
   CustomerView,
 } from '../../gateway/control/customers/find-customers.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
-import { send } from '../support/http/http.ts';
 import { startConsoleApi } from '../support/kits/console-api-kit.ts';
 import { shared } from '../support/kits/shared.ts';
 import { recordUse } from '../support/stores/day-counter.ts';
@@ -15,7 +13,7 @@ describe('the API of customers', () => {
   const started = shared(startConsoleApi);
   const operator = shared(() => started.signIn());
 
-  const pets = async (key: string) => (await send(`${started.kit.gateway.url}/v1/pets`, { key })).status;
+  const pets = async (key: string) => (await started.pets(key)).status;
 
   async function call<T>(method: string, path: string, body?: unknown, status = 200): Promise<T> {
     const response = await operator.send(method, path, body);
@@ -60,9 +58,11 @@ describe('the API of customers', () => {
     expect(late).toMatchObject({ status: 409, body: { code: 'conflict' } });
     expect(await call('DELETE', `${path}/day`)).toMatchObject({ windows: { day: { used: 0 } } });
     expect(await pets(second.key)).toBe(200);
-    expect(await readAudit(started.kit.redis, 1, { targets: [made.id] })).toMatchObject([
-      { action: 'usage.reset-day', before: { used: '2' }, after: { used: '0' } },
-    ]);
+    expect(await started.lastChange({ targets: [made.id] })).toMatchObject({
+      action: 'usage.reset-day',
+      before: { used: '2' },
+      after: { used: '0' },
+    });
     expect(await call('GET', `${path}/usage?days=1`)).toMatchObject({ items: [{ served: 3 }] });
 
     expect(await call('POST', `${path}/suspend`)).toMatchObject({ state: 'suspended' });
@@ -77,9 +77,9 @@ describe('the API of customers', () => {
   });
 
   test('shows its use and its failed requests', async () => {
-    const { key, customerId } = await started.kit.issue({ day: 3 });
+    const { key, customerId } = await started.issue({ day: 3 });
     const path = `/api/customers/${customerId}`;
-    await recordUse(started.kit.redis, customerId, 1, 40);
+    await recordUse(started.redis, customerId, 1, 40);
     expect([await pets(key), await pets(key)]).toEqual([200, 200]);
     const { rev } = await call<{ rev: number }>('GET', path);
     await call('PATCH', path, { rev, minute: 1 });
@@ -93,10 +93,10 @@ describe('the API of customers', () => {
 
   test('lists what customers use if that is asked for', async () => {
     const [used, unused] = [
-      await started.kit.issue({ name: 'Listed used', day: 3 }),
-      await started.kit.issue({ name: 'Listed unused' }),
+      await started.issue({ name: 'Listed used', day: 3 }),
+      await started.issue({ name: 'Listed unused' }),
     ];
-    await recordUse(started.kit.redis, used.customerId, 1, 40);
+    await recordUse(started.redis, used.customerId, 1, 40);
     expect([await pets(used.key), await pets(used.key)]).toEqual([200, 200]);
     const list = '/api/customers?search=listed';
     const { items } = await call<{ items: CustomerRow[] }>('GET', `${list}&use=true`);
@@ -126,7 +126,7 @@ describe('the API of customers', () => {
     expect(second).toMatchObject({ items: [{ name: 'Page one' }], next: null });
     expect((await read('search=ONE%40x')).items).toHaveLength(1);
     expect((await read('search=page&plan=pro')).items).toEqual([]);
-    expect((await read('')).total).toBe(await started.kit.redis.zcard(redisKeys.customers));
+    expect((await read('')).total).toBe(await started.redis.zcard(redisKeys.customers));
     expect(await operator.send('GET', '/api/customers?after=x')).toMatchObject({ status: 422 });
   });
 
@@ -142,7 +142,7 @@ describe('the API of customers', () => {
     expect(await operator.send('POST', '/api/customers', { name: 'x', plan: 'none' })).toMatchObject({
       status: 422,
     });
-    const { customerId } = await started.kit.issue();
+    const { customerId } = await started.issue();
     expect(await operator.send('DELETE', `/api/customers/${customerId}/day`)).toMatchObject({
       status: 422,
       body: { message: `The customer ${customerId} has used nothing today (UTC)` },

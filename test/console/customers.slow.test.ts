@@ -35,13 +35,13 @@ describe('the customers in the console', { tags: ['chromium'] }, () => {
     const storage = await page.evaluate(
       'JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie, history.state, location.href])',
     );
-    const places = [storage, complaints, requests, await page.content(), kit.kit.gateway.output()];
+    const places = [storage, complaints, requests, await page.content(), kit.gateway.output()];
     expect(JSON.stringify(places)).not.toContain(key.slice(5));
-    expect(JSON.stringify(await readAudit(kit.kit.redis, 100))).not.toContain(key.slice(5));
+    expect(JSON.stringify(await readAudit(kit.redis, 100))).not.toContain(key.slice(5));
   }
 
   test('a pasted key, also in a line of a log, leads to its page and is nowhere but in the body of the request', async () => {
-    const { key, id } = await kit.kit.issue({ name: 'Pasted Customer' });
+    const { key, id } = await kit.issue({ name: 'Pasted Customer' });
     for (const [path, heading, text] of [
       [list, 'Keys', key],
       [list, 'Keys', `level=info header="Bearer ${key}" status=429`],
@@ -64,7 +64,7 @@ describe('the customers in the console', { tags: ['chromium'] }, () => {
   });
 
   test('a mistyped key is wiped from the field, and is not searched for', async () => {
-    const { key } = await kit.kit.issue();
+    const { key } = await kit.issue();
     const mistyped = `${key.slice(0, -1)}${key.endsWith('x') ? 'y' : 'x'}`;
     const observed = await kit.open(list);
     await search(observed.page, mistyped);
@@ -76,8 +76,8 @@ describe('the customers in the console', { tags: ['chromium'] }, () => {
   });
 
   test('search and filters are in the address, and survive reload and back', async () => {
-    await kit.kit.issue({ name: 'Zebra Zoo', plan: 'business' });
-    const banned = await kit.kit.issue({ name: 'Zebra Farm', plan: 'pro', day: 5 });
+    await kit.issue({ name: 'Zebra Zoo', plan: 'business' });
+    const banned = await kit.issue({ name: 'Zebra Farm', plan: 'pro', day: 5 });
     const api = await kit.signIn();
     await api.send('PUT', `/api/keys/${banned.id}/ban`, { seconds: 600, reason: 'test' });
     const observed = await kit.open(list);
@@ -106,7 +106,7 @@ describe('the customers in the console', { tags: ['chromium'] }, () => {
   });
 
   test('among 100,000 keys, pages are read one by one, and a search reads all of them in parts', async () => {
-    await fillWithKeys(kit.kit.redis, 100_000);
+    await fillWithKeys(kit.redis, 100_000);
     const observed = await kit.open(list);
     const { page, requests } = observed;
     await expect.poll(async () => (await names(page)).length).toBe(50);

@@ -19,7 +19,7 @@ describe('the frame of the console', { tags: ['chromium'] }, () => {
 
   test('the first page transfers at most 300 kB, nothing of it twice, and all from its own host', async () => {
     // Without any traffic there would be no charts.
-    await send(`${kit.kit.gateway.url}/openapi.json`);
+    await send(`${kit.gateway.url}/openapi.json`);
     const observed = await kit.open('/console');
     await observed.page.getByRole('heading', { name: 'Overview', exact: true }).waitFor();
     await observed.page.locator('time-chart canvas').first().waitFor();
@@ -40,7 +40,7 @@ describe('the frame of the console', { tags: ['chromium'] }, () => {
   });
 
   test('on a phone no page and no table is wider than the screen, and all pages are in reach', async () => {
-    const { id } = await kit.kit.issue({ name: 'A customer with a long name, Ltd. & Co. KG', plan: 'pro' });
+    const { id } = await kit.issue({ name: 'A customer with a long name, Ltd. & Co. KG', plan: 'pro' });
     const { page } = await kit.open(
       '/console',
       {},
@@ -72,7 +72,7 @@ describe('the frame of the console', { tags: ['chromium'] }, () => {
   });
 
   test('a viewer is offered no change on any page, and meets no barrier in the dark on a phone', async () => {
-    const { id, customerId } = await kit.kit.issue({ name: 'Looked at' });
+    const { id, customerId } = await kit.issue({ name: 'Looked at' });
     const operator = await kit.signIn();
     await operator.send('PUT', `/api/keys/${id}/ban`, { seconds: 600, reason: 'test' });
     await operator.send('POST', '/api/webhooks', { url: 'https://example.com/' });
@@ -101,7 +101,7 @@ describe('the frame of the console', { tags: ['chromium'] }, () => {
   });
 
   test('a customer, a key and a page are found from everywhere, with the keyboard alone', async () => {
-    const { key, id, customerId } = await kit.kit.issue({ name: 'Found from everywhere' });
+    const { key, id, customerId } = await kit.issue({ name: 'Found from everywhere' });
     const hint = key.slice(0, key.lastIndexOf('_') + 5);
     const observed = await kit.open('/console/plans');
     const { page } = observed;

@@ -13,7 +13,7 @@ describe('Idempotency-Key of the operators’ API', () => {
   const wanted = { name: 'Shop', plan: 'pro' };
   const create = (key: string, body: object = wanted, { send } = program) =>
     send('POST', '/api/customers', body, { 'Idempotency-Key': key });
-  const customers = () => started.kit.redis.zcard(redisKeys.customers);
+  const customers = () => started.redis.zcard(redisKeys.customers);
 
   test('a repetition gets the first response and makes nothing more, quoted or not', async () => {
     const before = await customers();
@@ -49,7 +49,7 @@ describe('Idempotency-Key of the operators’ API', () => {
   });
 
   test('of requests at once, on two gateways, one is executed', async () => {
-    const { server, upstream } = started.kit;
+    const { server, upstream } = started;
     await using second = await startGateway({ REDIS_URL: server.url, PETS_SERVICE_URL: upstream.url });
     const before = await customers();
     const send = async (origin: string) => {
@@ -83,10 +83,10 @@ describe('Idempotency-Key of the operators’ API', () => {
     const { key } = first.body as { key: string };
     expect(key).toMatch(/^pets_/);
     expect((await issue()).body).toEqual(first.body);
-    const stored = JSON.stringify(await contents(started.kit.redis));
+    const stored = JSON.stringify(await contents(started.redis));
     for (const secret of [key, program.token]) expect(stored).not.toContain(secret.slice(5));
-    for (const name of await started.kit.redis.keys(redisKeys.idempotency('*'))) {
-      const ttlMs = await started.kit.redis.pttl(name);
+    for (const name of await started.redis.keys(redisKeys.idempotency('*'))) {
+      const ttlMs = await started.redis.pttl(name);
       expect(ttlMs).toBeGreaterThan(0);
       expect(ttlMs).toBeLessThanOrEqual(86_400_000);
     }
@@ -107,7 +107,7 @@ describe('Idempotency-Key of the operators’ API', () => {
   });
 
   test('a request whose outcome is unknown is not executed again', async () => {
-    const { redis } = started.kit;
+    const { redis } = started;
     const request = { key: 'k', secret: 's', content: '1', isRefusal: () => false };
     const fails = () => Promise.reject(new Error('Redis was lost'));
     await expect(runOnce({ redis }, request, fails)).rejects.toThrow('Redis was lost');

@@ -1,8 +1,6 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
-import { readAudit } from '../../gateway/control/audit/audit-log.ts';
 import { focused, tabTo } from '../support/checks/keyboard.ts';
-import { send } from '../support/http/http.ts';
 import { startConsole } from '../support/kits/console-kit.ts';
 import { shared } from '../support/kits/shared.ts';
 
@@ -14,8 +12,8 @@ async function pressButton(page: Page, text: string): Promise<void> {
 describe('with the keyboard alone', { tags: ['chromium'], timeout: 120_000 }, () => {
   const kit = shared(startConsole);
 
-  const pets = async (key: string) => (await send(`${kit.kit.gateway.url}/v1/pets`, { key })).status;
-  const lastAction = async () => (await readAudit(kit.kit.redis, 1, {}))[0]?.action;
+  const pets = async (key: string) => (await kit.pets(key)).status;
+  const lastAction = async () => (await kit.lastChange())?.action;
 
   test('a key is issued, banned, served again, rotated and revoked', async () => {
     const { page } = await kit.open('/console/customers', { name: 'Anna' });

@@ -5,7 +5,6 @@ import type { KeyView } from '../../gateway/control/keys/key-view.ts';
 import { byKind, keyFields } from '../../gateway/limits/record-fields.ts';
 import { forAll } from '../../gateway/limits/windows.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
-import { send } from '../support/http/http.ts';
 import { startConsoleApi } from '../support/kits/console-api-kit.ts';
 import type { IssuedKey } from '../support/kits/keys.ts';
 import { shared } from '../support/kits/shared.ts';
@@ -28,16 +27,14 @@ describe('the API of keys', () => {
     return { status: response.status, body: response.body };
   }
 
-  const pets = async (key: string) => send(`${started.kit.gateway.url}/v1/pets`, { key });
   /** What the records of a customer and of its key have. */
   const record = async (key: IssuedKey) => ({
-    ...(await started.kit.redis.hgetall(redisKeys.customer(key.customerId))),
-    ...(await started.kit.redis.hgetall(redisKeys.apiKey(key))),
+    ...(await started.redis.hgetall(redisKeys.customer(key.customerId))),
+    ...(await started.redis.hgetall(redisKeys.apiKey(key))),
   });
-  const lastAudit = async () => (await readAudit(started.kit.redis, 1))[0];
 
   async function use(key: IssuedKey, count: number): Promise<void> {
-    for (let sent = 0; sent < count; sent += 1) await pets(key.key);
+    for (let sent = 0; sent < count; sent += 1) await started.pets(key.key);
   }
 
   test('keep each field that operators give: at issue, change, rotation, for a further key', async () => {
@@ -77,8 +74,8 @@ describe('the API of keys', () => {
       expiresAt: '2099-01-01',
     });
     expect([status, body.name, body.plan, body.warnings]).toEqual([201, 'Acme', 'pro', []]);
-    expect((await pets(body.key)).status).toBe(200);
-    expect(await lastAudit()).toMatchObject({ who, action: 'keys.issue', target: body.id });
+    expect((await started.pets(body.key)).status).toBe(200);
+    expect(await started.lastChange()).toMatchObject({ who, action: 'keys.issue', target: body.id });
     const read = await api('GET', `/keys/${body.id}`);
     expect(read.body).toMatchObject({
       expiresAt: '2099-01-01T00:00:00.000Z',
@@ -88,8 +85,8 @@ describe('the API of keys', () => {
       },
     });
     expect(JSON.stringify(read.body)).not.toContain(body.key);
-    expect(JSON.stringify(await readAudit(started.kit.redis, 10))).not.toContain(body.key);
-    expect(started.kit.gateway.output()).not.toContain(body.key);
+    expect(JSON.stringify(await readAudit(started.redis, 10))).not.toContain(body.key);
+    expect(started.gateway.output()).not.toContain(body.key);
   });
 
   test.each([
@@ -108,39 +105,38 @@ describe('the API of keys', () => {
     [{ name: 'x', plan: 'enterprise' }, 422, 'An enterprise customer needs a limit of its own'],
     [{ name: 'x', plan: 'free', expiresAt: '2020-01-01' }, 422, 'The expiry is in the past'],
   ])('a key that cannot be issued is refused and nothing is stored: %j', async (wanted, status, message) => {
-    const keys = await started.kit.redis.hlen(redisKeys.apiKeyIds);
+    const keys = await started.redis.hlen(redisKeys.apiKeyIds);
     const refused = await api('POST', '/keys', wanted);
     expect([refused.status, refused.body.message]).toEqual([status, expect.stringContaining(message)]);
-    expect(await started.kit.redis.hlen(redisKeys.apiKeyIds)).toBe(keys);
+    expect(await started.redis.hlen(redisKeys.apiKeyIds)).toBe(keys);
   });
 
   test('a pasted key is found, also in a text, by its SHA-256, and if its record is invalid', async () => {
-    const key = await started.kit.issue();
+    const key = await started.issue();
     for (const text of [key.key, `"Authorization: Bearer ${key.key}",`, redisKeys.apiKey(key)]) {
       expect(await api('POST', '/keys/find', { text }, viewer)).toEqual({
         status: 200,
         body: { id: key.id },
       });
     }
-    await started.kit.redis.hdel(redisKeys.customer(key.customerId), 'plan');
+    await started.redis.hdel(redisKeys.customer(key.customerId), 'plan');
     expect((await api('POST', '/keys/find', { text: key.key })).body).toEqual({ id: key.id });
-    await started.kit.redis.hset(redisKeys.customer(key.customerId), 'plan', 'free');
+    await started.redis.hset(redisKeys.customer(key.customerId), 'plan', 'free');
     const mistyped = `${key.key.slice(0, -1)}${key.key.endsWith('x') ? 'y' : 'x'}`;
     const refused = await api('POST', '/keys/find', { text: mistyped });
     expect(refused.body).toMatchObject({ code: 'invalid_operation', status: 422 });
     expect(refused.body.message).not.toContain(mistyped);
     expect(
-      (await api('POST', '/keys/find', { text: `${key.key} ${(await started.kit.issue()).key}` })).body
-        .message,
+      (await api('POST', '/keys/find', { text: `${key.key} ${(await started.issue()).key}` })).body.message,
     ).toBe('The text contains 2 API keys: give one');
   });
 
   test('a key over its limit has nothing remaining, and takes neither limit nor plan', async () => {
-    const key = await started.kit.issue({ minute: 2 });
+    const key = await started.issue({ minute: 2 });
     await use(key, 3);
     const { body } = await api('GET', `/keys/${key.id}`);
     expect(body.windows.minute).toMatchObject({ used: 2, limit: 2, remaining: 0 });
-    expect((await pets(key.key)).status).toBe(429);
+    expect((await started.pets(key.key)).status).toBe(429);
     for (const limit of [{ minute: 5 }, { plan: 'pro' }]) {
       const refused = await api('PATCH', `/keys/${key.id}`, { rev: body.rev, ...limit });
       expect([refused.status, refused.body.message]).toEqual([
@@ -152,7 +148,7 @@ describe('the API of keys', () => {
   });
 
   test('of two operators who edit a key at once, the second one is told to read it again', async () => {
-    const key = await started.kit.issue({ name: 'Twice' });
+    const key = await started.issue({ name: 'Twice' });
     const { rev } = (await api('GET', `/keys/${key.id}`)).body;
     const changes = await Promise.all([
       api('PATCH', `/keys/${key.id}`, { rev, name: 'First' }),
@@ -164,28 +160,33 @@ describe('the API of keys', () => {
     expect(loser?.body.message).toBe(
       `Somebody else has changed the customer or one of its keys since it was read: read ${key.id} again (revision ${winner?.body.rev})`,
     );
-    expect(await lastAudit()).toMatchObject({ who, action: 'keys.set', target: key.id, after: { name } });
+    expect(await started.lastChange()).toMatchObject({
+      who,
+      action: 'keys.set',
+      target: key.id,
+      after: { name },
+    });
     expect((await record(key))['name']).toBe(name);
   });
 
   test('a ban holds from the next request on, says why and until when, and is lifted', async () => {
-    const key = await started.kit.issue();
+    const key = await started.issue();
     const banned = await api('PUT', `/keys/${key.id}/ban`, { seconds: 600, reason: 'unpaid invoice' });
     expect(banned.body).toMatchObject({ state: 'banned', ban: { reason: 'unpaid invoice' } });
     const { ban, now } = banned.body;
     // The clocks of Redis and of the gateway are read one after the other.
     expect((Date.parse(ban.endsAt) - Date.parse(now)) / 1000).toBeCloseTo(600, -1);
-    const refused = await pets(key.key);
+    const refused = await started.pets(key.key);
     expect([refused.status, refused.text]).toEqual([429, expect.stringContaining('unpaid invoice')]);
-    expect(await lastAudit()).toMatchObject({ who, action: 'bans.add', target: key.id });
+    expect(await started.lastChange()).toMatchObject({ who, action: 'bans.add', target: key.id });
     expect((await api('DELETE', `/keys/${key.id}/ban`)).body).toMatchObject({ state: 'active', ban: null });
-    await expect.poll(async () => (await pets(key.key)).status).toBe(200);
-    expect(await lastAudit()).toMatchObject({ who, action: 'bans.lift', target: key.id });
+    await expect.poll(async () => (await started.pets(key.key)).status).toBe(200);
+    expect(await started.lastChange()).toMatchObject({ who, action: 'bans.lift', target: key.id });
     expect(await api('DELETE', `/keys/${key.id}/ban`)).toMatchObject({
       status: 422,
       body: { message: `The key ${key.id} is not banned` },
     });
-    await started.kit.redis.set(redisKeys.ban(key), '2', 'PX', 60_000);
+    await started.redis.set(redisKeys.ban(key), '2', 'PX', 60_000);
     const ofGateway = 'kept sending requests after 429 (consecutive ban 2)';
     expect((await api('GET', `/keys/${key.id}`)).body).toMatchObject({ ban: { reason: ofGateway } });
   });
@@ -196,13 +197,13 @@ describe('the API of keys', () => {
     [{ reason: 'no length' }, 400],
     [{ seconds: 1e9, reason: 'too long' }, 400],
   ])('an invalid ban changes nothing: %j', async (ban, status) => {
-    const key = await started.kit.issue();
+    const key = await started.issue();
     expect((await api('PUT', `/keys/${key.id}/ban`, ban)).status).toBe(status);
-    expect(await started.kit.redis.exists(redisKeys.ban(key))).toBe(0);
+    expect(await started.redis.exists(redisKeys.ban(key))).toBe(0);
   });
 
   test('a rotation gives a new key; both serve until the grace period ends; only one of two at once succeeds', async () => {
-    const key = await started.kit.issue({ name: 'Rotated' });
+    const key = await started.issue({ name: 'Rotated' });
     const rotations = await Promise.all([
       api('POST', `/keys/${key.id}/rotate`, { graceSeconds: 3600 }),
       api('POST', `/keys/${key.id}/rotate`, { graceSeconds: 3600 }),
@@ -210,12 +211,12 @@ describe('the API of keys', () => {
     const [won, lost] = rotations.toSorted((one, other) => one.status - other.status);
     expect([won?.status, won?.body.replaces, lost?.status]).toEqual([201, key.id, 422]);
     expect(lost?.body.message).toMatch(/has been replaced by key_\w+ already/);
-    expect((await pets(won?.body.key)).status).toBe(200);
-    expect((await pets(key.key)).status).toBe(200);
+    expect((await started.pets(won?.body.key)).status).toBe(200);
+    expect((await started.pets(key.key)).status).toBe(200);
     expect((await api('GET', `/keys/${key.id}`)).body).toMatchObject({ replacedBy: won?.body.id });
-    const ended = await started.kit.issue();
+    const ended = await started.issue();
     expect((await api('POST', `/keys/${ended.id}/rotate`, { graceSeconds: 0 })).status).toBe(201);
-    expect(await pets(ended.key)).toMatchObject({ status: 401, json: { code: 'expired_api_key' } });
+    expect(await started.pets(ended.key)).toMatchObject({ status: 401, json: { code: 'expired_api_key' } });
     expect(await api('POST', `/keys/${ended.id}/rotate`, {})).toMatchObject({ status: 400 });
     // A key can be rotated again when its replacement is no longer valid. Its grace period is no expiry of the new key.
     await api('POST', `/keys/${won?.body.id}/revoke`);
@@ -243,7 +244,7 @@ describe('the API of keys', () => {
       const listed = `listed ${randomUUID()}`;
       const keys = [];
       for (const name of ['one', 'two', 'three'])
-        keys.push(await started.kit.issue({ name: `${listed} ${name}` }));
+        keys.push(await started.issue({ name: `${listed} ${name}` }));
       await use(keys[2] as IssuedKey, 2);
       const first = await api('GET', `/keys?search=${listed.toUpperCase()}&limit=2`);
       expect(first.body.items.map(({ name }: { name: string }) => name)).toEqual([
@@ -269,13 +270,13 @@ describe('the API of keys', () => {
     });
 
     test('by id, hint, SHA-256, plan, state, expiry and time of the last use', async () => {
-      await started.kit.redis.hset(redisKeys.plan('odd'), { minute: 5, day: 50 });
-      const key = await started.kit.issue({
+      await started.redis.hset(redisKeys.plan('odd'), { minute: 5, day: 50 });
+      const key = await started.issue({
         name: 'filtered',
         plan: 'odd',
         expiresAt: new Date(Date.now() + 86_400_000),
       });
-      const other = await started.kit.issue({ name: 'other', plan: 'odd' });
+      const other = await started.issue({ name: 'other', plan: 'odd' });
       const { hint } = await record(key);
       const found = async (query: string) =>
         (await api('GET', `/keys?${query}`)).body.items.map(({ id }: { id: string }) => id);

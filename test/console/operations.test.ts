@@ -17,7 +17,7 @@ const api = shared(startConsoleApi);
 const operator = shared(() => api.signIn());
 const viewer = shared(() => api.signIn({ role: 'viewer' }));
 beforeAll(async () => {
-  pasted = (await api.kit.issue()).key;
+  pasted = (await api.issue()).key;
 });
 
 const routes = operationRoutes(operations).map(({ method, path, operation, isForViewers }) => ({
@@ -33,17 +33,17 @@ const bodyOf = (method: string, body: object) => (method === 'GET' ? undefined :
 
 describe('an operation with a route', () => {
   test('is served in the document to whoever asks', async () => {
-    const { status, json } = await send(`${api.kit.gateway.adminUrl}/api/openapi.json`);
+    const { status, json } = await send(`${api.gateway.adminUrl}/api/openapi.json`);
     expect({ status, json }).toEqual({ status: 200, json: operatorsApiDocument });
   });
 
   test.each(routes.filter(({ isForViewers }) => !isForViewers))(
     '$name is refused to a viewer, and changes nothing',
     async ({ method, path }) => {
-      const before = await readAudit(api.kit.redis, 1);
+      const before = await readAudit(api.redis, 1);
       const refused = await viewer.send(method, leadingTo(path, 'x'), bodyOf(method, {}));
       expect(refused).toMatchObject({ status: 403, body: { code: 'operator_required' } });
-      expect(await readAudit(api.kit.redis, 1)).toEqual(before);
+      expect(await readAudit(api.redis, 1)).toEqual(before);
     },
   );
 
@@ -89,7 +89,7 @@ const commands = operations.flatMap(({ kind, operationId, command }) =>
 
 const ops = (...args: string[]) =>
   runOps(args, {
-    REDIS_URL: api.kit.server.url,
+    REDIS_URL: api.server.url,
     PUBLIC_URL: 'https://api.example.com',
     WEBHOOK_ALLOWED_NETWORKS: '192.0.2.0/24',
   });
@@ -126,7 +126,7 @@ const before: Readonly<Record<string, (id: string) => Promise<unknown>>> = {
   liftBan: (id) => make('bans', 'add', id, '--for', '1h', '--reason', 'scraping'),
   async resetCustomerDay(id) {
     const { key } = await make('keys', 'issue', '--customer', id);
-    await send(`${api.kit.gateway.url}/v1/pets`, { key: String(key) });
+    await api.pets(String(key));
   },
   resumeCustomer: (id) => make('customers', 'suspend', id),
 };
@@ -147,7 +147,7 @@ describe('an operation with a command', () => {
       const reason = words.includes('--reason') ? [] : ['--reason', 'OPS-7'];
       await make(...words, '--as', 'grace', ...reason, ...(asks ? ['--yes'] : []));
       const given = [...words, ...reason];
-      expect(await readAudit(api.kit.redis, 1)).toMatchObject([
+      expect(await readAudit(api.redis, 1)).toMatchObject([
         { who: 'grace', reason: given[given.indexOf('--reason') + 1] },
       ]);
     },
@@ -156,11 +156,11 @@ describe('an operation with a command', () => {
   test.each(commands.filter(({ usage }) => usage.includes('<')))(
     '$name repeats no key that is pasted in place of an id, and changes nothing',
     async ({ usage }) => {
-      const entries = await readAudit(api.kit.redis, 1);
+      const entries = await readAudit(api.redis, 1);
       const { code, stdout, stderr } = await ops(...usage.replace(/ <.*/, '').split(' '), pasted, '--json');
       expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
       expect(stderr).not.toContain(pasted.slice(0, 20));
-      expect(await readAudit(api.kit.redis, 1)).toEqual(entries);
+      expect(await readAudit(api.redis, 1)).toEqual(entries);
     },
   );
 });

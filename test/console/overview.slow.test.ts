@@ -1,7 +1,6 @@
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
-import { send } from '../support/http/http.ts';
 import { barriers, expectClean } from '../support/kits/browser.ts';
 import { startConsole } from '../support/kits/console-kit.ts';
 import { shared } from '../support/kits/shared.ts';
@@ -12,12 +11,12 @@ describe('the overview', { tags: ['chromium'], timeout: 120_000 }, () => {
 
   const kit = shared(startConsole);
   beforeAll(async () => {
-    ({ key, customerId } = await kit.kit.issue({ name: 'Acme GmbH', plan: 'business' }));
+    ({ key, customerId } = await kit.issue({ name: 'Acme GmbH', plan: 'business' }));
   });
 
   const pets = async (count: number) => {
     for (let sent = 0; sent < count; sent += 1) {
-      expect((await send(`${kit.kit.gateway.url}/v1/pets`, { key })).status).toBe(200);
+      expect((await kit.pets(key)).status).toBe(200);
     }
   };
 
@@ -61,7 +60,7 @@ describe('the overview', { tags: ['chromium'], timeout: 120_000 }, () => {
 
   test('says in words what is wrong, with a link to what to do, and that it is well again', async () => {
     const { page } = await openOverview();
-    await kit.kit.redis.hset(redisKeys.plan('pro'), 'day', '-5');
+    await kit.redis.hset(redisKeys.plan('pro'), 'day', '-5');
     const problem = page.locator('[data-problem="invalid-setting gw:plan:pro"]');
     await problem.waitFor({ timeout: 10_000 });
     expect(await problem.textContent()).toContain('The setting gw:plan:pro in Redis is invalid');
@@ -69,13 +68,13 @@ describe('the overview', { tags: ['chromium'], timeout: 120_000 }, () => {
     expect(await problem.getByRole('link', { name: 'Plan pro' }).getAttribute('href')).toBe(
       '/console/plans/pro',
     );
-    await kit.kit.redis.hset(redisKeys.plan('pro'), 'day', '10000');
+    await kit.redis.hset(redisKeys.plan('pro'), 'day', '10000');
     await page.getByText('All is well.').waitFor({ timeout: 10_000 });
   });
 
   test('has a chart whose figures can be read with the keyboard', async () => {
     const minute = Math.floor(Date.now() / 60_000) - 40;
-    await kit.kit.redis.hset(redisKeys.traffic(minute), { 'status:4xx': 3 });
+    await kit.redis.hset(redisKeys.traffic(minute), { 'status:4xx': 3 });
     const { page } = await openOverview();
     const chart = page.getByRole('figure', { name: 'Requests a second' });
     await chart.locator('.legend').getByText('4xx refused').waitFor({ timeout: 25_000 });
@@ -102,14 +101,14 @@ describe('the overview', { tags: ['chromium'], timeout: 120_000 }, () => {
 
   test('has beside each figure a line of the last hour, and nothing older', async () => {
     const minute = Math.floor(Date.now() / 60_000);
-    await kit.kit.redis.hset(redisKeys.traffic(minute - 90), { 'status:2xx': 1e6 });
+    await kit.redis.hset(redisKeys.traffic(minute - 90), { 'status:2xx': 1e6 });
     for (const [ago, served] of [
       [20, 10],
       [19, 40],
       [18, 20],
     ] as const) {
       const counts = { 'status:2xx': served, 'status:5xx': 10, 'refused:pro': served, 'ms:5': served };
-      await kit.kit.redis.hset(redisKeys.traffic(minute - ago), counts);
+      await kit.redis.hset(redisKeys.traffic(minute - ago), counts);
     }
     const { page } = await openOverview();
     const linesOf = (name: string) =>
@@ -150,12 +149,12 @@ describe('the overview', { tags: ['chromium'], timeout: 120_000 }, () => {
 
   test('says that it cannot read without Redis, and what happened', { tags: ['redis-server'] }, async () => {
     const { page } = await openOverview();
-    kit.kit.server.signal('SIGSTOP');
+    kit.server.signal('SIGSTOP');
     try {
       await page.getByText('Redis is unavailable, so nothing').waitFor({ timeout: 20_000 });
       expect(await page.getByRole('heading', { name: 'Busiest customers' }).isVisible()).toBe(true);
     } finally {
-      kit.kit.server.signal('SIGCONT');
+      kit.server.signal('SIGCONT');
     }
     // The only problem is open.
     const about = page.getByText('Each process limits known API keys');

@@ -1,7 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { readAudit } from '../../gateway/control/audit/audit-log.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
-import { send } from '../support/http/http.ts';
 import { startConsoleApi } from '../support/kits/console-api-kit.ts';
 import { shared } from '../support/kits/shared.ts';
 
@@ -12,8 +10,7 @@ describe('the API of plans', () => {
   const ada = shared(() => started.signIn({ name: 'Ada' }));
   const grace = shared(() => started.signIn({ name: 'Grace' }));
 
-  const stored = (plan: string) => started.kit.redis.hgetall(redisKeys.plan(plan));
-  const lastEntry = async () => (await readAudit(started.kit.redis, 1))[0];
+  const stored = (plan: string) => started.redis.hgetall(redisKeys.plan(plan));
   const get = async (path: string) => (await ada.send('GET', path)).body as Fields;
   const conflict: unknown = expect.objectContaining({ code: 'conflict', status: 409 });
   const invalid = (message: string): unknown =>
@@ -24,10 +21,7 @@ describe('the API of plans', () => {
     });
 
   /** The limit that a client is told of. */
-  async function limitOf(key: string): Promise<string> {
-    const response = await send(`${started.kit.gateway.url}/v1/pets`, { key });
-    return String(response.headers['x-ratelimit-limit']);
-  }
+  const limitOf = async (key: string) => (await started.pets(key)).header('X-RateLimit-Limit');
 
   async function create(name: string, minute = 10, day = 100): Promise<void> {
     const limits = { minute, day, create: true, expected: {} };
@@ -36,7 +30,7 @@ describe('the API of plans', () => {
 
   test('shows limits stored and enforced, keys on each plan, and traffic', async () => {
     await create('shown');
-    await started.kit.issue({ plan: 'shown' });
+    await started.issue({ plan: 'shown' });
     await expect
       .poll(async () => (await get('/api/plans/shown'))['customers'], { timeout: 40_000, interval: 500 })
       .toBe(1);
@@ -62,7 +56,7 @@ describe('the API of plans', () => {
 
   test('a change is stored, audited under the name of the person, and in force for the next requests', async () => {
     await create('changed', 50, 500);
-    const { key } = await started.kit.issue({ plan: 'changed' });
+    const { key } = await started.issue({ plan: 'changed' });
     expect(await limitOf(key)).toBe('50');
     const { status, body } = await grace.send('PATCH', '/api/plans/changed', {
       minute: 7,
@@ -74,7 +68,11 @@ describe('the API of plans', () => {
       body: { name: 'changed', minute: 7, day: 700, before: { minute: 50, day: 500 }, warnings: [] },
     });
     expect(await stored('changed')).toEqual({ minute: '7', day: '700' });
-    expect(await lastEntry()).toMatchObject({ who: 'Grace', action: 'plans.set', target: 'changed' });
+    expect(await started.lastChange()).toMatchObject({
+      who: 'Grace',
+      action: 'plans.set',
+      target: 'changed',
+    });
     await expect.poll(() => limitOf(key), { timeout: 3000 }).toBe('7');
   });
 
@@ -131,29 +129,33 @@ describe('the API of plans', () => {
   ])('refuses %s, says why, and changes nothing', async (_what, path, change, status, message) => {
     const [method, body] = typeof change === 'string' ? [change] : ['PATCH', change];
     const before = await Promise.all(['free', 'pro', 'enterprise', 'anonymous'].map(stored));
-    const entries = await started.kit.redis.xlen(redisKeys.audit);
+    const entries = await started.redis.xlen(redisKeys.audit);
     const response = await ada.send(method, `/api/plans/${path}`, body);
     expect(response.status).toBe(status);
     expect(String((response.body as Fields)['message']).toLowerCase()).toContain(message);
     expect(await Promise.all(['free', 'pro', 'enterprise', 'anonymous'].map(stored))).toEqual(before);
-    expect(await started.kit.redis.xlen(redisKeys.audit)).toBe(entries);
+    expect(await started.redis.xlen(redisKeys.audit)).toBe(entries);
   });
 
   test('a plan is removed once no customer is on it', async () => {
     await create('short-lived');
-    const { customerId } = await started.kit.issue({ plan: 'short-lived' });
+    const { customerId } = await started.issue({ plan: 'short-lived' });
     const refused = await ada.send('DELETE', '/api/plans/short-lived');
     expect(refused.body).toEqual(invalid('1 customer is on short-lived: move them to another plan first'));
     expect((refused.body as Fields)['message']).not.toContain('ops ');
-    await started.kit.redis.hset(redisKeys.customer(customerId), 'plan', 'free');
+    await started.redis.hset(redisKeys.customer(customerId), 'plan', 'free');
     expect((await ada.send('DELETE', '/api/plans/short-lived')).status).toBe(200);
     expect(await stored('short-lived')).toEqual({});
-    expect(await lastEntry()).toMatchObject({ who: 'Ada', action: 'plans.remove', target: 'short-lived' });
+    expect(await started.lastChange()).toMatchObject({
+      who: 'Ada',
+      action: 'plans.remove',
+      target: 'short-lived',
+    });
   });
 
   test('the busiest customers above other limits are named before these are set', async () => {
     await create('tried', 50, 500);
-    const { issue } = started.kit;
+    const { issue } = started;
     const [busy, own, calm] = [
       await issue({ plan: 'tried', name: 'Busy GmbH' }),
       await issue({ plan: 'tried', minute: 30, day: 300 }),

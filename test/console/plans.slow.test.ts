@@ -1,9 +1,7 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
-import { readAudit } from '../../gateway/control/audit/audit-log.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { expectAccessible } from '../support/checks/console-page.ts';
-import { send } from '../support/http/http.ts';
 import { expectClean } from '../support/kits/browser.ts';
 import { startConsole } from '../support/kits/console-kit.ts';
 import { shared } from '../support/kits/shared.ts';
@@ -12,21 +10,18 @@ describe('the pages of plans', { tags: ['chromium'], timeout: 120_000 }, () => {
   const started = shared(startConsole);
   const ada = shared(() => started.signIn());
 
-  const stored = (plan: string) => started.kit.redis.hgetall(redisKeys.plan(plan));
-  const lastEntry = async () => (await readAudit(started.kit.redis, 1, { action: 'plans' }))[0];
+  const stored = (plan: string) => started.redis.hgetall(redisKeys.plan(plan));
   const create = (name: string, minute = 50, day = 500) =>
     ada.send('PATCH', `/api/plans/${name}`, { minute, day, create: true, expected: {} });
   const minuteOf = (page: Page) => page.getByLabel('Requests a minute');
   const changeLimits = (page: Page) => page.getByRole('button', { name: 'Change limits…' }).click();
 
   /** The limit that a client is told of. */
-  async function limitOf(key: string): Promise<unknown> {
-    return (await send(`${started.kit.gateway.url}/v1/pets`, { key })).headers['x-ratelimit-limit'];
-  }
+  const limitOf = async (key: string) => (await started.pets(key)).header('X-RateLimit-Limit');
 
   test('the list shows limits, who enforces them, and customers', async () => {
     await create('listed', 1);
-    const { key } = await started.kit.issue({ plan: 'listed' });
+    const { key } = await started.issue({ plan: 'listed' });
     await limitOf(key);
     const observed = await started.open('/console/plans');
     const { page } = observed;
@@ -41,7 +36,7 @@ describe('the pages of plans', { tags: ['chromium'], timeout: 120_000 }, () => {
 
   test('limits are typed, who is above them is shown, and saved they are in force for the next requests', async () => {
     await create('edited');
-    const { key, customerId } = await started.kit.issue({ plan: 'edited', name: 'Acme' });
+    const { key, customerId } = await started.issue({ plan: 'edited', name: 'Acme' });
     for (let request = 0; request < 3; request += 1) expect(await limitOf(key)).toBe('50');
     const { page, complaints } = await started.open('/console/plans/edited', { name: 'Grace' });
     await changeLimits(page);
@@ -72,7 +67,11 @@ describe('the pages of plans', { tags: ['chromium'], timeout: 120_000 }, () => {
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByText('edited: 50 a minute, 500 a day → 40 a minute, 500 a day').waitFor();
     expect(await stored('edited')).toEqual({ minute: '40', day: '500' });
-    expect(await lastEntry()).toMatchObject({ who: 'Grace', action: 'plans.set', target: 'edited' });
+    expect(await started.lastChange({ action: 'plans' })).toMatchObject({
+      who: 'Grace',
+      action: 'plans.set',
+      target: 'edited',
+    });
     await expect.poll(() => limitOf(key), { timeout: 3000 }).toBe('40');
     await page.getByText('on all gateways').waitFor();
     // axe-core is refused a style of its own.

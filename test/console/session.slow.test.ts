@@ -9,7 +9,7 @@ import { shared } from '../support/kits/shared.ts';
 describe('signing in to the console', { tags: ['chromium'] }, () => {
   const kit = shared(startConsole);
 
-  const sessions = () => createConsoleSessions(sessionOf(kit.kit.redis));
+  const sessions = () => createConsoleSessions(sessionOf(kit.redis));
   const link = async () => `${kit.origin}/console#code=${await kit.makeCode()}`;
 
   test('without a session the page says how to get a link, and shows itself once one was opened in another tab', async () => {
@@ -73,7 +73,7 @@ describe('signing in to the console', { tags: ['chromium'] }, () => {
       .click({ timeout: 1000 })
       .catch(() => {});
     await page.getByRole('heading', { name: 'Sign in' }).waitFor();
-    expect(await kit.kit.redis.hget(redisKeys.plan('free'), 'minute')).toBe('60');
+    expect(await kit.redis.hget(redisKeys.plan('free'), 'minute')).toBe('60');
     const other = await page.context().newPage();
     await other.goto(await link());
     await other.locator('#main').waitFor();

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { readAudit } from '../../gateway/control/audit/audit-log.ts';
 import { textFields } from '../../gateway/platform/redis/enforced-settings.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { defaultBanPolicy } from '../../gateway/quota/policies.ts';
@@ -15,7 +14,6 @@ describe('the API of settings', () => {
 
   const get = async () => (await ada.send('GET', '/api/policy')).body as Fields;
   const set = (body: object) => ada.send('PATCH', '/api/policy', body);
-  const lastEntry = async () => (await readAudit(started.kit.redis, 1))[0];
 
   const defaults = { ...defaultBanPolicy, anonymousMinute: 60, retentionDays: 400 };
 
@@ -35,24 +33,18 @@ describe('the API of settings', () => {
     const policy = { ...defaultBanPolicy, ...change };
     const { body } = await set({ ...change, expected: defaults });
     expect(body).toEqual({ before: defaultBanPolicy, after: policy, warnings: [] });
-    expect(await started.kit.redis.hgetall(redisKeys.banPolicy)).toEqual(textFields(policy));
-    expect(await lastEntry()).toMatchObject({
+    expect(await started.redis.hgetall(redisKeys.banPolicy)).toEqual(textFields(policy));
+    expect(await started.lastChange()).toMatchObject({
       who: 'Ada',
       action: 'policy.set',
       before: defaultBanPolicy,
       after: policy,
     });
     await expect.poll(async () => (await get())['gateways'], { timeout: 5000 }).toBe(1);
-    const { key } = await started.kit.issue({ minute: 1, day: 10 });
+    const { key } = await started.issue({ minute: 1, day: 10 });
     await expect
-      .poll(
-        async () => {
-          const { json } = await send(`${started.kit.gateway.url}/v1/pets`, { key });
-          return (json as Fields)['code'];
-        },
-        { timeout: 5000, interval: 50 },
-      )
-      .toBe('api_key_banned');
+      .poll(async () => (await started.pets(key)).json, { timeout: 5000, interval: 50 })
+      .toMatchObject({ code: 'api_key_banned' });
   });
 
   test('refuses a policy by somebody who has seen another one, and an invalid one', async () => {
@@ -74,7 +66,7 @@ describe('the API of settings', () => {
   });
 
   test('a policy that was edited into nonsense is named field by field, and can be set right', async () => {
-    const { redis } = started.kit;
+    const { redis } = started;
     await redis.hset(redisKeys.banPolicy, { strikes: 'lots', enabled: 'yes' });
     const state = await get();
     expect(state['stored']).toEqual({ anonymousMinute: 60, retentionDays: 400 });
@@ -87,7 +79,7 @@ describe('the API of settings', () => {
     const { body } = await set({ ...defaultBanPolicy, expected: {} });
     expect(body).toEqual({ before: {}, after: defaultBanPolicy, warnings: [] });
     expect(await redis.hgetall(redisKeys.banPolicy)).toEqual(textFields(defaultBanPolicy));
-    expect(await lastEntry()).toMatchObject({ action: 'policy.set', before: { strikes: 'lots' } });
+    expect(await started.lastChange()).toMatchObject({ action: 'policy.set', before: { strikes: 'lots' } });
   });
 
   test('the limit of an address is in force for its next request', async () => {
@@ -95,13 +87,17 @@ describe('the API of settings', () => {
     expect((await set({ anonymousMinute: 0, expected: { anonymousMinute: 60 } })).status).toBe(400);
     const { body } = await set({ anonymousMinute: 5, expected: { anonymousMinute: 60 } });
     expect(body).toEqual({ before: { anonymousMinute: 60 }, after: { anonymousMinute: 5 }, warnings: [] });
-    expect(await started.kit.redis.hgetall(redisKeys.plan('anonymous'))).toEqual({ minute: '5' });
+    expect(await started.redis.hgetall(redisKeys.plan('anonymous'))).toEqual({ minute: '5' });
     await expect
-      .poll(async () => (await send(`${started.kit.gateway.url}/v1/pets`)).headers['x-ratelimit-limit'], {
+      .poll(async () => (await send(`${started.gateway.url}/v1/pets`)).headers['x-ratelimit-limit'], {
         timeout: 3000,
       })
       .toBe('5');
-    expect(await lastEntry()).toMatchObject({ who: 'Ada', action: 'plans.set', target: 'anonymous' });
+    expect(await started.lastChange()).toMatchObject({
+      who: 'Ada',
+      action: 'plans.set',
+      target: 'anonymous',
+    });
   });
 
   test('the retention of use is stored', async () => {
@@ -109,12 +105,12 @@ describe('the API of settings', () => {
     expect((await set({ retentionDays: 30, expected: { retentionDays: 90 } })).status).toBe(409);
     const { body } = await set({ retentionDays: 3000, expected: { retentionDays: 400 } });
     expect(body).toEqual({ before: { retentionDays: 400 }, after: { retentionDays: 3000 }, warnings: [] });
-    expect(await lastEntry()).toMatchObject({ who: 'Ada', action: 'usage.retention' });
+    expect(await started.lastChange()).toMatchObject({ who: 'Ada', action: 'usage.retention' });
     expect(await get()).toMatchObject({ stored: { ...defaults, anonymousMinute: 5, retentionDays: 3000 } });
   });
 
   test('several settings are changed at once, and none if one of them would be invalid', async () => {
-    const entries = await started.kit.redis.xlen(redisKeys.audit);
+    const entries = await started.redis.xlen(redisKeys.audit);
     const { body } = await set({
       anonymousMinute: 60,
       maxBanSeconds: 1,
@@ -122,13 +118,13 @@ describe('the API of settings', () => {
     });
     expect(body).toMatchObject({ status: 422 });
     expect(await get()).toMatchObject({ stored: { anonymousMinute: 5 } });
-    expect(await started.kit.redis.xlen(redisKeys.audit)).toBe(entries);
+    expect(await started.redis.xlen(redisKeys.audit)).toBe(entries);
     await set({
       anonymousMinute: 60,
       retentionDays: 400,
       expected: { anonymousMinute: 5, retentionDays: 3000 },
     });
     expect(await get()).toMatchObject({ stored: defaults });
-    expect(await started.kit.redis.xlen(redisKeys.audit)).toBe(entries + 2);
+    expect(await started.redis.xlen(redisKeys.audit)).toBe(entries + 2);
   });
 });

@@ -1,7 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { createUsageTotals } from '../../gateway/quota/use-counts.ts';
-import { send } from '../support/http/http.ts';
 import { startConsoleApi } from '../support/kits/console-api-kit.ts';
 import { shared } from '../support/kits/shared.ts';
 
@@ -27,18 +26,17 @@ describe('the API of the use by month', () => {
   const started = shared(startConsoleApi);
   const viewer = shared(() => started.signIn({ role: 'viewer' }));
   beforeAll(async () => {
-    const { kit } = started;
     let nowMs = 0;
     const totals = createUsageTotals({
-      redis: kit.redis,
+      redis: started.redis,
       usagePolicy: { current: () => ({ retentionDays: 400 }) },
       now: () => nowMs,
     });
     const repeat = (times: number, count: () => void) => Array.from({ length: times }, count);
     for (let number = 1; number <= 12; number += 1) {
-      const { customerId: id } = await kit.issue({ name: `Customer ${number}`, plan: 'pro' });
+      const { customerId: id } = await started.issue({ name: `Customer ${number}`, plan: 'pro' });
       ids.push(id);
-      await kit.redis.hset(redisKeys.usageMonth(id, monthAgo(2).replace('-', '')), {
+      await started.redis.hset(redisKeys.usageMonth(id, monthAgo(2).replace('-', '')), {
         id,
         p03: 'free',
         '03': number,
@@ -55,7 +53,7 @@ describe('the API of the use by month', () => {
       repeat(100 * number - (number === 1 ? 50 : 0), () => totals.count(pro, served, number === 1 ? 2 : 1));
       repeat(number, () => totals.count(pro, refused, 1));
       await totals.report();
-      await kit.redis.hset(redisKeys.usageMonth(id, monthAgo(1).replace('-', '')), {
+      await started.redis.hset(redisKeys.usageMonth(id, monthAgo(1).replace('-', '')), {
         id,
         p01: 'pro',
         '01': 1,
@@ -69,9 +67,9 @@ describe('the API of the use by month', () => {
       repeat(2, () => totals.count(pro, refused, 1));
       await totals.report();
     }
-    const refusedOnly = await kit.issue({ name: '=Refused' });
+    const refusedOnly = await started.issue({ name: '=Refused' });
     ids.push(refusedOnly.customerId);
-    await kit.redis.hset(redisKeys.usageMonth(refusedOnly.customerId, monthAgo(1).replace('-', '')), {
+    await started.redis.hset(redisKeys.usageMonth(refusedOnly.customerId, monthAgo(1).replace('-', '')), {
       id: refusedOnly.customerId,
       p15: 'free',
       r15: 1,
@@ -187,7 +185,7 @@ describe('the API of the use by month', () => {
   });
 
   test('the totals expire with the use of their month', async () => {
-    const { redis } = started.kit;
+    const { redis } = started;
     const name = monthAgo(2).replace('-', '');
     const days = async (key: string) =>
       Math.round((Date.now() + (await redis.pttl(key))) / 86_400_000 - Date.parse(monthAgo(2)) / 86_400_000);
@@ -196,13 +194,12 @@ describe('the API of the use by month', () => {
   });
 
   test('a gateway adds its requests to the totals, but those that failed through no fault of the caller', async () => {
-    const { kit } = started;
-    const { key, customerId } = await kit.issue({ name: 'New', minute: 2, plan: 'enterprise', day: 100 });
-    const pets = async () => (await send(`${kit.gateway.url}/v1/pets`, { key })).status;
-    const { response } = kit.upstream;
-    kit.upstream.response = (req) => req.socket.destroy();
+    const { key, customerId } = await started.issue({ name: 'New', minute: 2, plan: 'enterprise', day: 100 });
+    const pets = async () => (await started.pets(key)).status;
+    const { response } = started.upstream;
+    started.upstream.response = (req) => req.socket.destroy();
     expect(await pets()).toBe(502);
-    kit.upstream.response = response;
+    started.upstream.response = response;
     expect([await pets(), await pets(), await pets()]).toEqual([200, 200, 429]);
     const present = async () => (await readMonths()).at(-1);
     await expect.poll(present, { timeout: 15_000 }).toMatchObject({

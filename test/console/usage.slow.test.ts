@@ -13,20 +13,20 @@ describe('the page Usage', { tags: ['chromium'], timeout: 120_000 }, () => {
   test('shows a viewer the months, the plans and the largest customers of one, and its download', async () => {
     // Another process, whose sums are not those of the page before.
     await using other = await startConsole();
-    const { customerId } = await other.kit.issue({ name: 'Acme', plan: 'pro' });
-    await other.kit.redis.hset(redisKeys.usageMonth(customerId, month.replace('-', '')), {
+    const { customerId } = await other.issue({ name: 'Acme', plan: 'pro' });
+    await other.redis.hset(redisKeys.usageMonth(customerId, month.replace('-', '')), {
       id: customerId,
       p07: 'pro',
       '07': 4321,
       r07: 21,
       x07: 1000,
     });
-    await other.kit.redis.hset(redisKeys.usageTotals(month.replace('-', '')), {
+    await other.redis.hset(redisKeys.usageTotals(month.replace('-', '')), {
       '07 served pro': 3321,
       '07 units pro': 4321,
       '07 refused pro': 21,
     });
-    await other.kit.redis.zadd(redisKeys.usageRanking(month.replace('-', '')), 4321, customerId);
+    await other.redis.zadd(redisKeys.usageRanking(month.replace('-', '')), 4321, customerId);
     const observed = await other.open('/console', { role: 'viewer' });
     const { page } = observed;
     await page.getByRole('navigation').getByRole('link', { name: 'Usage' }).click();

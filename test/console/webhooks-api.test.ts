@@ -52,7 +52,7 @@ describe('the API of webhooks', () => {
   });
 
   test('adds, tests, changes and removes the webhook of a customer, each audited', async () => {
-    const { customerId } = await started.kit.issue();
+    const { customerId } = await started.issue();
     const wanted = { url: `${receiver.url}/hook`, types: ['key.created'], customerId };
     const { id, secret } = await call('POST', '/api/webhooks', wanted, 201);
     const { items } = await call('GET', '/api/webhooks');

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { findConsoleOrigin } from '../../gateway/control/access/console-sessions.ts';
-import { signInWith } from '../support/kits/console-kit.ts';
+import { signInWith } from '../support/kits/console-api-kit.ts';
 import { startOpsKit } from '../support/kits/ops-kit.ts';
 import { runOps, startGateway } from '../support/kits/service.ts';
 import { shared } from '../support/kits/shared.ts';

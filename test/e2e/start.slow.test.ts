@@ -11,7 +11,7 @@ import { codeBlock } from '../support/code-block.ts';
 import { canConnect } from '../support/http/can-connect.ts';
 import { freePort } from '../support/http/free-port.ts';
 import { send } from '../support/http/http.ts';
-import { signInWith } from '../support/kits/console-kit.ts';
+import { signInWith } from '../support/kits/console-api-kit.ts';
 import { compileCache, runProgram } from '../support/kits/service.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { outputOf } from '../support/programs.ts';

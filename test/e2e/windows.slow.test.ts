@@ -16,16 +16,15 @@ describe('each window', { tags: ['chromium'], timeout: 120_000 }, () => {
   const started = shared(startConsole);
 
   const run = async (...args: string[]) => {
-    const ended = await runOps(args, { REDIS_URL: started.kit.server.url });
+    const ended = await runOps(args, { REDIS_URL: started.server.url });
     expect(ended, args.join(' ')).toMatchObject({ code: 0 });
     return ended;
   };
   const json = async <T>(...args: string[]) => JSON.parse((await run(...args, '--json')).stdout) as T;
-  const pets = (key: string) => send(`${started.kit.gateway.url}/v1/pets`, { key });
-  const usage = async (key: string) => (await send(`${started.kit.gateway.url}/v1/usage`, { key })).json;
+  const usage = async (key: string) => (await send(`${started.gateway.url}/v1/usage`, { key })).json;
 
   test.each(windowNames)('%s is in all that operators and clients see of limits', async (name) => {
-    const { redis } = started.kit;
+    const { redis } = started;
     const plan = `by-${name}`;
     const set = (limit: number, ...more: string[]) =>
       run('plans', 'set', plan, `--${name}`, String(limit), ...more);
@@ -35,10 +34,12 @@ describe('each window', { tags: ['chromium'], timeout: 120_000 }, () => {
 
     // Own limits, headers, usage.
     const { key, id, customerId } = await json<Issued>('keys', 'issue', '--plan', plan, '--name', plan);
-    await expect.poll(async () => (await pets(key)).header('RateLimit-Policy')).toContain(`"${name}";q=5;`);
+    await expect
+      .poll(async () => (await started.pets(key)).header('RateLimit-Policy'))
+      .toContain(`"${name}";q=5;`);
     expect(await json('customers', 'set', customerId, `--${name}`, '4')).toMatchObject({ [name]: 4 });
-    await expect.poll(async () => (await pets(key)).status).toBe(429);
-    const refused = await pets(key);
+    await expect.poll(async () => (await started.pets(key)).status).toBe(429);
+    const refused = await started.pets(key);
     expect(refused.header('RateLimit-Policy')).toContain(`"${name}";q=4;`);
     expect(refused.json).toMatchObject({ code: 'rate_limit_exceeded' });
     expect(refused.header('X-RateLimit-Window')).toBe(name);

@@ -148,7 +148,7 @@ describe.each(clients)('the function of the guide in $language', ({ tags, ...cli
 
   test('says at once that the day is used up', { tags }, async () => {
     const { key } = await kit.issue({ plan: 'enterprise', minute: 100, day: 1 });
-    await send(`${kit.gateway.url}/v1/pets`, { key });
+    await kit.pets(key);
     expect(await run(kit.gateway.url, key, 1)).toMatch(
       /POST http.* gave up after 1 attempts, the next attempt would be in \d+ s: 429 .*requests a day/,
     );

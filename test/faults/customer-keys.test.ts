@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { send } from '../support/http/http.ts';
 import { startGatewayKit } from '../support/kits/gateway-kit.ts';
 import { keyIssuer } from '../support/kits/keys.ts';
 import { redisStateOf } from '../support/kits/service.ts';
@@ -15,7 +14,7 @@ describe('all keys of a customer', { tags: ['redis-server'] }, () => {
   async function outcomes(keys: readonly string[]): Promise<string[]> {
     const found: string[] = [];
     for (const key of keys) {
-      const { status, json } = await send(`${kit.gateway.url}/v1/pets`, { key });
+      const { status, json } = await kit.pets(key);
       found.push(status === 200 ? '200' : `${status} ${(json as { code: string }).code}`);
     }
     return found;

@@ -17,7 +17,6 @@ describe('a Redis outage', { tags: ['redis-server'], timeout: 120_000 }, () => {
     outputBefore = kit.gateway.output().length;
   });
 
-  const pets = (key: string) => send(`${kit.gateway.url}/v1/pets`, { key });
   const redisState = () => redisStateOf(kit.gateway);
   const output = () => kit.gateway.output().slice(outputBefore);
   const localMode = () => metricOf(kit.gateway, 'gateway_local_mode');
@@ -41,11 +40,11 @@ describe('a Redis outage', { tags: ['redis-server'], timeout: 120_000 }, () => {
     async ({ begin, end }) => {
       const known = await kit.issue({ minute: 30 });
       const unseen = await kit.issue();
-      for (let index = 0; index < 5; index += 1) expect((await pets(known.key)).status).toBe(200);
+      for (let index = 0; index < 5; index += 1) expect((await kit.pets(known.key)).status).toBe(200);
 
       await begin();
       const during = [];
-      for (let index = 0; index < 40; index += 1) during.push(await pets(known.key));
+      for (let index = 0; index < 40; index += 1) during.push(await kit.pets(known.key));
       // A single instance may admit the whole limit of 30.
       expect(during.map(({ status }) => status)).toEqual([
         ...Array<number>(30).fill(200),
@@ -58,7 +57,7 @@ describe('a Redis outage', { tags: ['redis-server'], timeout: 120_000 }, () => {
       expect(await redisState()).toBe('unavailable');
 
       for (const key of [unseen.key, generateApiKey()]) {
-        const refused = await pets(key);
+        const refused = await kit.pets(key);
         expect(refused).toMatchObject({ status: 503, json: { code: 'service_unavailable' } });
         expect(refused.headers).toMatchObject({ 'retry-after': '1', 'x-ratelimit-limit': '60' });
       }
@@ -68,7 +67,7 @@ describe('a Redis outage', { tags: ['redis-server'], timeout: 120_000 }, () => {
       await end();
       await expect.poll(redisState, { timeout: 2000, interval: 20 }).toBe('ok');
       expect(await localMode()).toBe(0);
-      expect((await pets(unseen.key)).status).toBe(200);
+      expect((await kit.pets(unseen.key)).status).toBe(200);
       // 5 before and 30 during the outage. The request in flight when Redis stopped replying may count twice.
       await expect
         .poll(() => dayUsage(kit.redis, known.customerId), { timeout: 2000 })
@@ -102,19 +101,19 @@ describe('a Redis outage', { tags: ['redis-server'], timeout: 120_000 }, () => {
 
   test('a key that expires during the outage is refused', async () => {
     const { key } = await kit.issue({ expiresAt: new Date(Date.now() + 4000) });
-    expect((await pets(key)).status).toBe(200);
+    expect((await kit.pets(key)).status).toBe(200);
     await kit.server.kill();
-    expect((await pets(key)).status).toBe(200);
-    await expect.poll(async () => (await pets(key)).json).toMatchObject({ code: 'expired_api_key' });
+    expect((await kit.pets(key)).status).toBe(200);
+    await expect.poll(async () => (await kit.pets(key)).json).toMatchObject({ code: 'expired_api_key' });
   });
 
   test('all requests with unknown keys get 503, even more than the limit of their address', async () => {
     const { key } = await kit.issue();
     const unseen = await Promise.all(Array.from({ length: 5 }, () => kit.issue()));
-    await pets(key);
+    await kit.pets(key);
     await kit.server.kill();
     const responses = [];
-    for (let index = 0; index < 70; index += 1) responses.push(await pets(unseen[index % 5]?.key ?? ''));
+    for (let index = 0; index < 70; index += 1) responses.push(await kit.pets(unseen[index % 5]?.key ?? ''));
     expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([503]));
   });
 

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { send } from '../support/http/http.ts';
+import { signIn } from '../support/kits/console-api-kit.ts';
 import { connectRedis, keyIssuer, type IssuedKey } from '../support/kits/keys.ts';
-import { signIn } from '../support/kits/live-kit.ts';
 import {
   logIn,
   permittedCommands,
@@ -56,7 +56,7 @@ describe('the Redis user of users.acl', { tags: ['redis-server'], timeout: 180_0
 
   /** Does in the console of a gateway what sends commands that no request needs. */
   async function useConsole(gateway: Service, { id, customerId }: IssuedKey): Promise<void> {
-    const api = await signIn(redis, gateway);
+    const api = await signIn(redis, gateway.adminUrl);
     const limits = { minute: 5, day: 50 };
     const steps: [method: string, path: string, body?: unknown][] = [
       ['GET', '/api/session'],

@@ -31,9 +31,9 @@ describe('the portal', () => {
   const started = shared(startConsoleApi);
   const operator = shared(() => started.signIn());
 
-  const url = () => started.kit.gateway.url;
+  const url = () => started.gateway.url;
   const pets = (key: string, path = '/pets') => send(`${url()}/v1${path}`, { key });
-  const enter = (customerId: string) => enterPortal(url(), started.kit.redis, customerId);
+  const enter = (customerId: string) => enterPortal(url(), started.redis, customerId);
   async function beginSession(body: object, headers: Record<string, string> = {}, at = url()) {
     const begun = await sendToPortal(at, 'POST', '/session', body, headers);
     recordSecrets(`${String(begun.headers['set-cookie'])} ${begun.text}`);
@@ -41,9 +41,9 @@ describe('the portal', () => {
   }
   /** Everything of a customer in Redis. */
   const slotOf = async (customerId: string) =>
-    (await contents(started.kit.redis)).filter(([key]) => key.includes(`{${customerId}}`));
+    (await contents(started.redis)).filter(([key]) => key.includes(`{${customerId}}`));
   const newCustomer = async (name: string) => {
-    const issued = await started.kit.issue({ name, plan: 'free' });
+    const issued = await started.issue({ name, plan: 'free' });
     return { ...issued, portal: await enter(issued.customerId) };
   };
   async function create(portal: PortalCustomer, body: object = { name: 'Own' }): Promise<Key> {
@@ -55,7 +55,7 @@ describe('the portal', () => {
   }
 
   test('is entered by a link of the operators’ API, which works once', async () => {
-    const { customerId } = await started.kit.issue({ name: 'Linked' });
+    const { customerId } = await started.issue({ name: 'Linked' });
     const made = await operator.send('POST', `/api/customers/${customerId}/link`);
     expect(made).toMatchObject({ status: 201, body: { customer: customerId, warnings: [] } });
     const { link } = made.body as { link: string };
@@ -81,12 +81,12 @@ describe('the portal', () => {
     });
     expect((await operator.send('POST', '/api/customers/cus_none/link')).status).toBe(404);
     // Neither the code nor the token is in Redis, but their hashes.
-    const stored = JSON.stringify(await contents(started.kit.redis));
+    const stored = JSON.stringify(await contents(started.redis));
     expect(stored).not.toContain(code);
   });
 
   test('a link needs a scope of its own, and ends with the token that made it, as does its session', async () => {
-    const { customerId } = await started.kit.issue({ name: 'Of a program' });
+    const { customerId } = await started.issue({ name: 'Of a program' });
     const path = `/api/customers/${customerId}/link`;
     const other = await started.issueToken(['customers:write', 'keys:read']);
     expect((await other.send('POST', path)).status).toBe(403);
@@ -112,7 +112,7 @@ describe('the portal', () => {
     const { key, id, customerId, portal } = await newCustomer('Shown');
     expect((await pets(key)).status).toBe(200);
     const requestId = String((await pets(key, '/nowhere')).headers['x-request-id']);
-    await recordUse(started.kit.redis, customerId, 1, 5);
+    await recordUse(started.redis, customerId, 1, 5);
     expect(await portal.send('GET', '/customer')).toMatchObject({
       status: 200,
       json: {
@@ -151,7 +151,7 @@ describe('the portal', () => {
 
   test('names the error of a service by a code that it describes', async () => {
     const { key, portal } = await newCustomer('Failing');
-    const { upstream } = started.kit;
+    const { upstream } = started;
     try {
       for (const code of ['pet_not_found', 'any_other']) {
         upstream.response = (_req, res) => {
@@ -219,8 +219,8 @@ describe('the portal', () => {
     for (const banned of [id, newId]) await operator.send('DELETE', `/api/keys/${banned}/ban`);
     // One by a gateway ends soon, and is the key's alone.
     const made = await create(portal);
-    const place = await placeOfKey(started.kit.redis, made.key);
-    await started.kit.redis.set(redisKeys.ban(place), '1', 'PX', 60_000);
+    const place = await placeOfKey(started.redis, made.key);
+    await started.redis.set(redisKeys.ban(place), '1', 'PX', 60_000);
     await create(portal, { name: 'Another' });
   });
 
@@ -306,10 +306,10 @@ describe('the portal', () => {
   });
 
   test('with https only a cookie counts that no other host of the domain can set', async () => {
-    const { customerId } = await started.kit.issue({ name: 'Safe' });
+    const { customerId } = await started.issue({ name: 'Safe' });
     const origin = 'https://api.example.com';
-    await using gateway = await startGateway({ ...started.kit.env, PUBLIC_URL: origin });
-    const code = await portalCode(started.kit.redis, customerId);
+    await using gateway = await startGateway({ ...started.env, PUBLIC_URL: origin });
+    const code = await portalCode(started.redis, customerId);
     const begun = await beginSession({ code }, { Origin: origin }, gateway.url);
     const cookie = String(begun.headers['set-cookie']);
     expect(cookie).toMatch(
@@ -324,7 +324,7 @@ describe('the portal', () => {
 
   test('a link does not replace the session of another customer unasked', async () => {
     const [own, other] = [await newCustomer('Own account'), await newCustomer('Foreign account')];
-    const code = await portalCode(started.kit.redis, other.customerId);
+    const code = await portalCode(started.redis, other.customerId);
     const headers = { Cookie: own.portal.cookie };
     const refused = await beginSession({ code }, headers);
     expect(refused).toMatchObject({
@@ -370,13 +370,13 @@ describe('the portal', () => {
   });
 
   test('makes fifty keys that work, and no more', async () => {
-    const { customerId } = await started.kit.issue({ name: 'Collector' });
+    const { customerId } = await started.issue({ name: 'Collector' });
     const createKey = portalOperations.find(({ operationId }) => operationId === 'createKey');
     // Without the checks of the API.
     const make = async (name: string) => {
       const context = { customer: customerId } as OperationContext;
       const run = createKey?.prepare({ target: '', input: { name }, context });
-      recordSecrets(JSON.stringify((await run?.(sessionOf(started.kit.redis)))?.result));
+      recordSecrets(JSON.stringify((await run?.(sessionOf(started.redis)))?.result));
     };
     for (let index = 1; index < 49; index += 1) await make(`${index}`);
     const made = await Promise.allSettled(['a', 'b', 'c', 'd'].map(make));
@@ -416,7 +416,7 @@ describe('the portal', () => {
       await create(other.portal, { name: 'Rival key' });
       await vi.waitFor(async () => expect((await pets(other.key)).status).toBe(200), reported);
       // Nothing of it changes any more.
-      const isReported = async () => (await started.kit.redis.exists(redisKeys.keyUse(other))) === 1;
+      const isReported = async () => (await started.redis.exists(redisKeys.keyUse(other))) === 1;
       await vi.waitUntil(isReported, reported);
     });
 
@@ -447,15 +447,15 @@ describe('the portal', () => {
   });
 
   test('an address that guesses codes gets 429', async () => {
-    const { customerId } = await started.kit.issue({ name: 'Guessed' });
-    const code = await portalCode(started.kit.redis, customerId);
-    await started.kit.redis.hset(redisKeys.plan('anonymous'), 'minute', 3);
+    const { customerId } = await started.issue({ name: 'Guessed' });
+    const code = await portalCode(started.redis, customerId);
+    await started.redis.hset(redisKeys.plan('anonymous'), 'minute', 3);
     try {
       const guess = async () => (await beginSession({ code: 'x'.repeat(22) })).status;
       await expect.poll(guess).toBe(429);
       expect((await beginSession({ code })).status).toBe(200);
     } finally {
-      await started.kit.redis.hset(redisKeys.plan('anonymous'), 'minute', 60);
+      await started.redis.hset(redisKeys.plan('anonymous'), 'minute', 60);
     }
   });
 });

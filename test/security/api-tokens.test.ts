@@ -81,7 +81,7 @@ describe('a token', () => {
       const made = await send('POST', '/api/customers', customer, { 'X-Change-Reason': 'checkout%207' });
       expect(made).toMatchObject({ status: 201, body: customer });
     }
-    expect(await readAudit(api.kit.redis, 2)).toMatchObject([
+    expect(await readAudit(api.redis, 2)).toMatchObject([
       { who: `billing (${named.id})`, action: 'customers.create', reason: 'checkout 7' },
       { who: unnamed.id, action: 'customers.create' },
     ]);
@@ -143,7 +143,7 @@ describe('a token', () => {
 });
 
 test('wrong tokens are limited by address, and leave a trace; a right one works at any time', async () => {
-  await using other = await startGateway(api.kit.env);
+  await using other = await startGateway(api.env);
   const { token } = await api.issueToken(['plans:read']);
   const wrong = sendWithToken(other.adminUrl, `ops_${'x'.repeat(43)}`);
   const statuses = [];
@@ -161,6 +161,6 @@ test('no token gets into logs, metrics, responses or Redis', async () => {
   await sendAs('GET', `/api/customers/${token}`);
   recordSecrets(token);
   const { text } = await send(`${api.origin}/metrics`);
-  for (const where of [api.kit.gateway.output(), text, JSON.stringify(await contents(api.kit.redis))])
+  for (const where of [api.gateway.output(), text, JSON.stringify(await contents(api.redis))])
     expect(where).not.toContain(token.slice(4));
 });

@@ -45,8 +45,8 @@ describe('a page of another server', { tags: ['chromium'] }, () => {
   }
 
   const hosts = ['localhost', '127.0.0.1'];
-  const audited = () => kit.kit.redis.xlen(redisKeys.audit);
-  const sessions = () => kit.kit.redis.hlen(redisKeys.consoleSessions);
+  const audited = () => kit.redis.xlen(redisKeys.audit);
+  const sessions = () => kit.redis.hlen(redisKeys.consoleSessions);
 
   test.each(hosts)('on %s cannot show the console in a frame', async (host) => {
     const { page, complaints } = await openAttack(host);

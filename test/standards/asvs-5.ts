@@ -103,13 +103,13 @@ OWASP ASVS 5.0, level 2
 7.4.1: signing out ends it
   security/console-access.slow: is over at once when its person signs out, and the cookie is removed
 7.4.3: somebody can end their other sessions
-  console/sessions.slow: lists who is signed in, and an operator ends one session, with the keyboard alone
+  console/settings.slow: lists who is signed in, and an operator ends one session, with the keyboard alone
 7.4.4: signing out is visible
   console/session.slow: the menu says who is signed in and until when, works by keyboard, and signs out
 7.4.5: operators end sessions
-  console/sessions.slow: lists who is signed in, and an operator ends one session, with the keyboard alone
+  console/settings.slow: lists who is signed in, and an operator ends one session, with the keyboard alone
 7.5.2: sessions are listed
-  console/sessions.slow: lists who is signed in, and an operator ends one session, with the keyboard alone
+  console/settings.slow: lists who is signed in, and an operator ends one session, with the keyboard alone
 8.2.1: functions need a permission
   console/operations: $name is refused to a viewer, and changes nothing
   gateway/scopes-and-costs: a key with a list of scopes may call their operations only, and is told which it lacks
@@ -188,7 +188,7 @@ OWASP ASVS 5.0, level 2
 16.3.2: refusals are logged
   security/console-access.slow: refused requests leave, once a minute for each address, a line in the log without the path
 16.3.3: what defends is logged
-  console/bans.slow: a ban is lifted, audited under the name of the person, and the next request is served
+  console/security.slow: a ban is lifted, audited under the name of the person, and the next request is served
 16.4.1: no line can be forged
   security/header-spoofing: an invalid request id is replaced, and cannot break the log format
 16.4.2: the audit log cannot be changed

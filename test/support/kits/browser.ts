@@ -74,23 +74,13 @@ export function expectClean({ complaints, requests }: ObservedPage, origin: stri
 const axePath = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 
 interface AxeResults {
-  violations: { id: string; impact: string | null; nodes: { target: unknown }[] }[];
+  violations: { id: string; nodes: { target: unknown }[] }[];
 }
 
 /** Barriers that axe-core finds, each with the elements that have them. */
-export async function barriers(
-  page: Page,
-  isCounted: (impact: string | null) => boolean = () => true,
-): Promise<string[]> {
+export async function barriers(page: Page): Promise<string[]> {
   // Evaluated by the debugger, and so not subject to the page's policy.
   await page.evaluate(readFileSync(axePath, 'utf8'));
   const { violations } = (await page.evaluate('axe.run(document)')) as AxeResults;
-  return violations
-    .filter(({ impact }) => isCounted(impact))
-    .flatMap(({ id, nodes }) => nodes.map(({ target }) => `${id}: ${JSON.stringify(target)}`));
-}
-
-/** Barriers that axe-core calls serious or critical. */
-export function seriousBarriers(page: Page): Promise<string[]> {
-  return barriers(page, (impact) => impact === 'serious' || impact === 'critical');
+  return violations.flatMap(({ id, nodes }) => nodes.map(({ target }) => `${id}: ${JSON.stringify(target)}`));
 }

@@ -1,16 +1,16 @@
 import type { ApiScope } from '../../../gateway/control/access/api-scopes.ts';
 import { issueApiToken } from '../../../gateway/control/access/api-tokens.ts';
 import { makeConsoleCode, type ConsoleRole } from '../../../gateway/control/access/console-sessions.ts';
+import { readAudit } from '../../../gateway/control/audit/audit-log.ts';
+import type { RedisClient } from '../../../gateway/platform/redis/redis-client.ts';
 import { recordRefusal, recordSecrets } from '../checks/evidence.ts';
 import { expectDescribed } from '../checks/operators-api.ts';
 import { startGatewayKit } from './gateway-kit.ts';
 import { sessionOf } from './keys.ts';
 
-export interface SignIn {
+export interface Person {
   name?: string;
   role?: ConsoleRole;
-  /** Address of the admin port of another gateway on the same Redis. */
-  adminUrl?: string;
 }
 
 export interface ApiResponse {
@@ -31,20 +31,16 @@ export interface ConsoleApi {
 export async function startConsoleApi(env: Record<string, string> = {}) {
   const kit = await startGatewayKit(env);
   const origin = kit.gateway.adminUrl;
-
-  /** Makes a code that works once. */
-  async function makeCode({ name = 'Ada', role = 'operator' }: SignIn = {}): Promise<string> {
-    const { code } = await makeConsoleCode(sessionOf(kit.redis, name), { name, role });
-    recordSecrets(`#code=${code}`);
-    return code;
-  }
-
   return {
-    kit,
+    ...kit,
     origin,
-    makeCode,
+    /** Makes a code that works once. */
+    makeCode: (person?: Person) => makeCode(kit.redis, person),
     /** Begins a session without a browser. */
-    signIn: async (person: SignIn = {}) => signInWith(person.adminUrl ?? origin, await makeCode(person)),
+    signIn: (person?: Person) => signIn(kit.redis, origin, person),
+    /** The newest entry of the audit log, or the newest that is asked for. */
+    lastChange: async (wanted?: Parameters<typeof readAudit>[2]) =>
+      (await readAudit(kit.redis, 1, wanted))[0],
     /** Issues a token of a program, which uses the API with it. */
     async issueToken(scopes: readonly ApiScope[], options: { name?: string; expiresAt?: Date } = {}) {
       const { name = null, expiresAt = new Date(Date.now() + 3_600_000) } = options;
@@ -52,7 +48,6 @@ export async function startConsoleApi(env: Record<string, string> = {}) {
       recordSecrets(token);
       return { id, token, send: sendWithToken(origin, token) };
     },
-    [Symbol.asyncDispose]: () => kit[Symbol.asyncDispose](),
   };
 }
 
@@ -61,6 +56,19 @@ export function sendWithToken(origin: string, token: string): ConsoleApi['send']
   return (method, path, body, headers = {}) =>
     request(origin, method, path, body, { Authorization: `Bearer ${token}`, ...headers });
 }
+
+async function makeCode(
+  redis: RedisClient,
+  { name = 'Ada', role = 'operator' }: Person = {},
+): Promise<string> {
+  const { code } = await makeConsoleCode(sessionOf(redis, name), { name, role });
+  recordSecrets(`#code=${code}`);
+  return code;
+}
+
+/** Begins a session at the console of any gateway on a Redis, without a browser. */
+export const signIn = async (redis: RedisClient, origin: string, person?: Person) =>
+  signInWith(origin, await makeCode(redis, person));
 
 /** Exchanges a code for a session. */
 export async function signInWith(origin: string, code: string): Promise<ConsoleApi> {

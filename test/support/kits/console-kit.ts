@@ -1,9 +1,7 @@
 import type { BrowserContextOptions } from 'playwright-core';
 import { startBrowser } from './browser.ts';
-import { startConsoleApi, type SignIn } from './console-api-kit.ts';
+import { startConsoleApi, type Person } from './console-api-kit.ts';
 import { together } from './together.ts';
-
-export { signInWith, type ApiResponse, type ConsoleApi } from './console-api-kit.ts';
 
 /** A gateway with its console, and a browser. */
 export const startConsole = (env: Record<string, string> = {}) =>
@@ -11,9 +9,8 @@ export const startConsole = (env: Record<string, string> = {}) =>
     const api = stack.use(await startConsoleApi(env));
     const browser = stack.use(await startBrowser());
     /** Opens a page of the console in a browser session of its own, signed in with a link. */
-    async function open(path: string, person: SignIn = {}, options: BrowserContextOptions = {}) {
-      const { adminUrl = api.origin } = person;
-      const observed = await browser.open(`${adminUrl}${path}#code=${await api.makeCode(person)}`, options);
+    async function open(path: string, person: Person = {}, options: BrowserContextOptions = {}) {
+      const observed = await browser.open(`${api.origin}${path}#code=${await api.makeCode(person)}`, options);
       await observed.page.locator('console-app main#main').waitFor();
       return observed;
     }

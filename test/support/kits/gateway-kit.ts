@@ -1,5 +1,6 @@
 import { vi } from 'vitest';
 import { redisKeys } from '../../../gateway/platform/redis/redis-keys.ts';
+import { send } from '../http/http.ts';
 import { startAnyRedis } from '../stores/redis-server.ts';
 import { startUpstream } from '../upstreams/upstream.ts';
 import { connectRedis, keyIssuer } from './keys.ts';
@@ -26,5 +27,7 @@ export const startGatewayKit = (settings: Record<string, string> = {}) =>
     const hasDefaults = async () => (await redis.exists(redisKeys.plan('free'))) === 1;
     await vi.waitUntil(hasDefaults, { timeout: 20_000 });
     const { issue } = keyIssuer(redis);
-    return { server, redis, upstream, gateway, env, issue };
+    /** Lists pets with a key. */
+    const pets = (key: string) => send(`${gateway.url}/v1/pets`, { key });
+    return { server, redis, upstream, gateway, env, issue, pets };
   });

@@ -1,25 +1,14 @@
 import { expect } from 'vitest';
-import { makeConsoleCode } from '../../../gateway/control/access/console-sessions.ts';
 import type { LiveState } from '../../../gateway/control/status/live-state.ts';
 import type { RedisClient } from '../../../gateway/platform/redis/redis-client.ts';
-import { signInWith, type ConsoleApi } from './console-kit.ts';
-import { sessionOf } from './keys.ts';
+import { signIn } from './console-api-kit.ts';
 import type { Service } from './service.ts';
-
-/** Signs in to the console of a gateway, without a browser. */
-export async function signIn(
-  redis: RedisClient,
-  { adminUrl }: Pick<Service, 'adminUrl'>,
-): Promise<ConsoleApi> {
-  const { code } = await makeConsoleCode(sessionOf(redis), { name: 'Ada', role: 'operator' });
-  return signInWith(adminUrl, code);
-}
 
 export type LiveConsole = Awaited<ReturnType<typeof openLive>>;
 
 /** The live state of all gateways, as the console of one of them shows it. */
-export async function openLive(redis: RedisClient, gateway: Pick<Service, 'adminUrl'>) {
-  const api = await signIn(redis, gateway);
+export async function openLive(redis: RedisClient, { adminUrl }: Pick<Service, 'adminUrl'>) {
+  const api = await signIn(redis, adminUrl);
   async function read(): Promise<LiveState> {
     const { status, body } = await api.send('GET', '/api/live');
     expect(status).toBe(200);

@@ -1,6 +1,5 @@
 import { expect } from 'vitest';
 import type { RedisClient } from '../../../gateway/platform/redis/redis-client.ts';
-import { send } from '../http/http.ts';
 import { startGatewayKit } from './gateway-kit.ts';
 import { runOps } from './service.ts';
 
@@ -19,7 +18,6 @@ export async function startOpsKit(env: Record<string, string> = {}) {
       expect(stdout.endsWith('\n') && !stdout.trimEnd().includes('\n')).toBe(true);
       return JSON.parse(stdout) as T;
     },
-    pets: (key: unknown) => send(`${kit.gateway.url}/v1/pets`, { key: String(key) }),
   };
 }
 
