@@ -22,7 +22,7 @@ interface Source {
   /** What its paths begin with here, and not in the file. */
   prefix?: string;
   /** What is wrong with it that was found before. */
-  issues?: readonly YamlIssue[];
+  issues: readonly YamlIssue[];
 }
 
 /** Responses that the gateway sends for any operation of a service. */
@@ -50,18 +50,12 @@ const { 403: _forbidden, 502: _badGateway, 504: _gatewayTimeout, ...responsesWit
  * @throws YamlFileError with everything that contradicts the gateway, another service or itself
  */
 export function mergeDescriptions(own: Description, sources: readonly Source[]): Fields {
-  const document = merge(own, sources);
-  const issues = sources.flatMap((source, index) =>
-    source.description.describe([
-      ...(source.issues ?? []),
-      ...clashes(source, [{ name: 'the gateway', description: own }, ...sources.slice(0, index)]),
-    ]),
+  const claim = createClaims();
+  claim({ name: 'the gateway', description: own, issues: [] });
+  const issues = sources.flatMap((source) =>
+    source.description.describe([...source.issues, ...claim(source)]),
   );
   if (issues.length > 0) throw new YamlFileError(issues);
-  return document;
-}
-
-function merge(own: Description, sources: readonly Source[]): Fields {
   const all = [...sources.map(({ description }) => description), own];
   const codes = all.flatMap(({ outline }) => outline['x-error-codes'] ?? []);
   const components = withErrorCodes(mergeComponents(all), codes);
@@ -95,7 +89,7 @@ function mergeTags(descriptions: readonly Description[]): unknown[] {
   return tags.filter((_tag, index) => names.indexOf(names[index]) === index);
 }
 
-/** Of equal names the first one is taken; {@link clashes} refuses those that differ. */
+/** Of equal names the first one is taken; {@link createClaims} finds those that differ. */
 function mergeComponents(descriptions: readonly Description[]): Fields {
   const inOrder = descriptions.map(({ fields }) => fieldsOf(fields['components']));
   const sections = new Set(inOrder.flatMap((each) => Object.keys(each)));
@@ -164,44 +158,44 @@ function withOwnHeaders(response: unknown): unknown {
   return { description, headers: { ...fieldsOf(headers), ...Object.fromEntries(added) }, ...rest };
 }
 
-/** What a service has under a name or at a path that another one has already. */
-function clashes({ description: { fields }, prefix = '' }: Source, others: readonly Source[]): YamlIssue[] {
-  const issues: YamlIssue[] = [];
-  const operationIds = new Map<unknown, string>();
-  for (const { name: owner, description } of others) {
-    for (const { id } of operationsOf(description.fields)) operationIds.set(id, owner);
-    for (const path of Object.keys(fieldsOf(fields['paths']))) {
-      for (const other of Object.keys(fieldsOf(description.fields['paths']))) {
-        if (!overlap(path, other)) continue;
-        const text =
-          path === other ? `${path} is a path of ${owner}, too` : `${path} overlaps ${other} of ${owner}`;
-        issues.push({ path: ['paths', path.slice(prefix.length)], text });
+/** @returns a function that finds what a description has under a name or at a path that an earlier one has */
+function createClaims() {
+  const paths = new Map<string, string>();
+  const ids = new Map<unknown, string>();
+  const components = new Map<string, { part: unknown; owner: string }>();
+  return function claim({ name, description: { fields }, prefix = '' }: Source): YamlIssue[] {
+    const issues: YamlIssue[] = [];
+    const refuse = (path: string[], text: string) => issues.push({ path, text });
+    for (const [path, item] of Object.entries(fieldsOf(fields['paths']))) {
+      const place = ['paths', path.slice(prefix.length)];
+      for (const [other, owner] of paths) {
+        if (owner === name || !overlap(path, other)) continue;
+        const isSame = path === other;
+        refuse(
+          place,
+          isSame ? `${path} is a path of ${owner}, too` : `${path} overlaps ${other} of ${owner}`,
+        );
+      }
+      paths.set(path, name);
+      for (const method of methods) {
+        const { operationId: id } = fieldsOf(fieldsOf(item)[method]);
+        const owner = ids.get(id) ?? name;
+        if (owner !== name)
+          refuse([...place, method], `the operationId ${textOf(id)} is one of ${owner}, too`);
+        if (id !== undefined) ids.set(id, name);
       }
     }
-    const theirs = fieldsOf(description.fields['components']);
     for (const [section, parts] of Object.entries(fieldsOf(fields['components']))) {
-      for (const [name, part] of Object.entries(fieldsOf(parts))) {
-        const other = fieldsOf(theirs[section])[name];
-        if (other === undefined || isDeepStrictEqual(part, other)) continue;
-        const text = `components.${section}.${name} is not the one of ${owner}: rename it, or leave it out to use that one`;
-        issues.push({ path: ['components', section, name], text });
+      for (const [partName, part] of Object.entries(fieldsOf(parts))) {
+        const key = `components.${section}.${partName}`;
+        const other = components.get(key);
+        if (other === undefined) components.set(key, { part, owner: name });
+        else if (!isDeepStrictEqual(part, other.part)) {
+          const advice = 'rename it, or leave it out to use that one';
+          refuse(['components', section, partName], `${key} is not the one of ${other.owner}: ${advice}`);
+        }
       }
     }
-  }
-  for (const { id, path, method } of operationsOf(fields)) {
-    const owner = operationIds.get(id);
-    if (owner === undefined) continue;
-    const text = `the operationId ${textOf(id)} is one of ${owner}, too`;
-    issues.push({ path: ['paths', path.slice(prefix.length), method], text });
-  }
-  return issues;
-}
-
-function operationsOf(fields: Fields): { id: unknown; path: string; method: string }[] {
-  return Object.entries(fieldsOf(fields['paths'])).flatMap(([path, item]) =>
-    methods.flatMap((method) => {
-      const { operationId: id } = fieldsOf(fieldsOf(item)[method]);
-      return id === undefined ? [] : [{ id, path, method }];
-    }),
-  );
+    return issues;
+  };
 }
