@@ -20,7 +20,7 @@ import type { GatewayIdentity, ProcessStatus } from '../platform/redis/process-s
 import { createRecentMeasures } from '../quota/recent-measures.ts';
 import type { Neighbour } from '../request/begin.ts';
 import { defaultPortalColor } from '../upstream/services-file-schema.ts';
-import { closeServiceUpstreams, createServiceUpstreams } from '../upstream/transport.ts';
+import { createServiceUpstreams } from '../upstream/transport.ts';
 import { createRedisState } from './redis-state.ts';
 
 /** Maximum time that the start waits for Redis before it goes on without. */
@@ -161,7 +161,7 @@ export function createInstance(dependencies: InstanceDependencies): Service {
     metrics: () => metrics.registry.metrics(),
     drain: drain.drain,
     async close() {
-      await closeServiceUpstreams(upstreams);
+      await Promise.all(upstreams.map((service) => service.upstreams.close()));
       gatewayApp.close();
       await Promise.all([state.close(), tracing?.close()]);
     },

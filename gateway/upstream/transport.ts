@@ -88,10 +88,6 @@ export function createServiceUpstreams(dependencies: ServiceUpstreamsDependencie
   }));
 }
 
-export async function closeServiceUpstreams(services: readonly ServiceUpstream[]): Promise<void> {
-  await Promise.all(services.map(({ upstreams }) => upstreams.close()));
-}
-
 /** A service may need half a second to say that its database does not respond. */
 const timeoutMs = 1000;
 

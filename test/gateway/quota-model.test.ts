@@ -22,7 +22,7 @@ describe('the quota script decides like its model in random scenarios', () => {
   });
 
   test('on the embedded Redis', async () => {
-    const server = await startInProcessRedis({ password: 'hunter2', announce: () => {} });
+    const server = await startInProcessRedis('hunter2');
     await runScenarios(server.url, 6);
     await server.close();
   });

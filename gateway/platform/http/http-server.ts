@@ -1,12 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import {
-  createServer,
-  IncomingMessage,
-  ServerResponse,
-  type RequestListener,
-  type Server,
-  type ServerOptions,
-} from 'node:http';
+import { createServer, IncomingMessage, ServerResponse, type RequestListener, type Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Express } from 'express';
 import { GatewayError } from '../../errors.ts';
@@ -54,9 +47,23 @@ export function createHttpServer(options: HttpServerOptions): { server: Server; 
   const pipelines = createPipelines(app, limits, idle);
 
   const { ServerResponse } = options.messageClasses;
-  const classes = { ...options.messageClasses, shouldUpgradeCallback: options.isUpgrade };
-
-  const server = createNodeServer(classes, limits, (req, res) => {
+  const server = createServer({
+    ...options.messageClasses,
+    shouldUpgradeCallback: options.isUpgrade,
+    requireHostHeader: false,
+    // A stream that nobody reads is a twentieth of a refused request.
+    optimizeEmptyRequests: true,
+    maxHeaderSize: limits.maxHeaderBytes,
+    headersTimeout: Math.min(headersTimeoutMs, limits.requestTimeoutMs),
+    // It would end large uploads.
+    requestTimeout: 0,
+    connectionsCheckingInterval: Math.min(1000, limits.requestTimeoutMs),
+    keepAliveTimeout: limits.keepAliveTimeoutMs,
+  });
+  // Node would silently drop headers beyond its count, and its parser could use a Content-Length that no step sees.
+  server.maxHeadersCount = 0;
+  const refused = limitConnections(server, { ...options, ...limits, idle });
+  const serve: RequestListener = (req, res) => {
     const limit = refused.get(req.socket);
     if (limit !== undefined) return refuseConnection(req, limit);
     if (hasBody(req)) {
@@ -65,10 +72,9 @@ export function createHttpServer(options: HttpServerOptions): { server: Server; 
       );
     }
     pipelines.serve(req, res);
-  });
-  // It would end large uploads. There remains Node's timeout for the headers.
-  server.requestTimeout = 0;
-  const refused = limitConnections(server, { ...options, ...limits, idle });
+  };
+  // The journey decides on Host and Expect: a refused request gets no 100 Continue, and an unknown Expect no bare 417.
+  for (const event of ['request', 'checkContinue', 'checkExpectation']) server.on(event, serve);
   closeSlowReaders(server, limits.responseTimeoutMs);
 
   server.on('clientError', (error: ParserError, socket: Socket) => {
@@ -175,30 +181,6 @@ function failUnfinished({ req, res }: Exchange, error: GatewayError): void {
 
 /** Time for the headers of a request to arrive: a few packets, on the slowest network. */
 const headersTimeoutMs = 10_000;
-
-/** Creates Node's HTTP server without its own bare responses to requests: the service decides on Host and Expect. */
-function createNodeServer(
-  options: ServerOptions,
-  { maxHeaderBytes, requestTimeoutMs, keepAliveTimeoutMs }: HttpLimits,
-  serve: RequestListener,
-): Server {
-  const server = createServer({
-    ...options,
-    requireHostHeader: false,
-    // A stream that nobody reads is a twentieth of a refused request.
-    optimizeEmptyRequests: true,
-    maxHeaderSize: maxHeaderBytes,
-    headersTimeout: Math.min(headersTimeoutMs, requestTimeoutMs),
-    requestTimeout: requestTimeoutMs,
-    connectionsCheckingInterval: Math.min(1000, requestTimeoutMs),
-    keepAliveTimeout: keepAliveTimeoutMs,
-  });
-  // Node would silently drop headers beyond its count, and its parser could use a Content-Length that no step sees.
-  server.maxHeadersCount = 0;
-  // A refused request gets no 100 Continue, and an unknown Expect no bare 417.
-  for (const event of ['request', 'checkContinue', 'checkExpectation']) server.on(event, serve);
-  return server;
-}
 
 export type MessageClasses = ReturnType<typeof createMessageClasses>;
 

@@ -1,6 +1,6 @@
 import type { EventEmitter } from 'node:events';
 import { createLogThrottle } from '#runtime/log-throttle.ts';
-import { Cluster, Redis, type RedisOptions, type Result } from 'ioredis';
+import { Cluster, Redis, type ClientContext, type RedisOptions, type Result } from 'ioredis';
 import type { Logger } from 'pino';
 import { parseRedisUrl, type RedisAddress } from '../config/redis-url.ts';
 import type { QuotaKeys } from './redis-keys.ts';
@@ -10,7 +10,7 @@ import { auditedDefinitionsOf, defineScripts, definitionsOf } from './scripts.ts
 export type RedisClient = Redis | Cluster;
 
 declare module 'ioredis' {
-  interface RedisCommander<Context> {
+  interface RedisCommander<Context> extends Record<AuditedScript, RunAudited<Context>> {
     consumeQuota(numberOfKeys: number, ...keysAndArgs: (string | number)[]): Result<string, Context>;
     readUsage(...keysAndArgs: [...QuotaKeys, ...(string | number)[]]): Result<number[], Context>;
     giveBack(...keysAndArgs: [...QuotaKeys, ...(string | number)[]]): Result<number[], Context>;
@@ -22,16 +22,6 @@ declare module 'ioredis' {
     resetDay(usagePrefix: string, retentionDays: number): Result<number, Context>;
     setFields(hashKey: string, ...args: (string | number)[]): Result<number, Context>;
     changeRecord(numberOfKeys: number, ...keysAndArgs: (string | number)[]): Result<number, Context>;
-    /**
-     * Scripts with audited.lua after them, and its keys and arguments after theirs. These are one array, which ioredis flattens: as
-     * arguments of a call, those of thousands of plans would overflow the stack.
-     */
-    setBanAudited(numberOfKeys: number, keysAndArgs: (string | number)[]): Result<number | null, Context>;
-    liftBanAudited(numberOfKeys: number, keysAndArgs: (string | number)[]): Result<number | null, Context>;
-    resetDayAudited(numberOfKeys: number, keysAndArgs: (string | number)[]): Result<number, Context>;
-    setFieldsAudited(numberOfKeys: number, keysAndArgs: (string | number)[]): Result<number, Context>;
-    changeRecordAudited(numberOfKeys: number, keysAndArgs: (string | number)[]): Result<number, Context>;
-    removeCustomerAudited(numberOfKeys: number, keysAndArgs: (string | number)[]): Result<number, Context>;
   }
 }
 
@@ -62,6 +52,15 @@ const auditedFiles = {
 const auditedScripts = auditedDefinitionsOf(auditedFiles);
 
 export type AuditedScript = keyof typeof auditedFiles;
+
+/**
+ * Runs a script with audited.lua after it, and its keys and arguments after the script's. These are one array, which ioredis
+ * flattens: as arguments of a call, those of thousands of plans would overflow the stack.
+ */
+type RunAudited<Context extends ClientContext> = (
+  numberOfKeys: number,
+  keysAndArgs: (string | number)[],
+) => Result<number | null, Context>;
 
 /** Maximum time that a change of a cluster's slots goes unnoticed. */
 const topologyRefreshMs = 1000;

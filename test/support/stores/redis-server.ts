@@ -12,7 +12,7 @@ export const hasRedisServer = spawnSync('redis-server', ['--version']).status ==
 /** Starts redis-server, or the embedded Redis if that is not installed. */
 export async function startAnyRedis(): Promise<RedisServer> {
   if (hasRedisServer) return startRedisServer();
-  const embedded = await startInProcessRedis({ password: 'hunter2', announce: () => {} });
+  const embedded = await startInProcessRedis('hunter2');
   const redis = new Redis(embedded.url);
   const unsupported = () => {
     throw new Error('the embedded Redis cannot do this; tag the test with redis-server');

@@ -46,8 +46,9 @@ export async function startEmbeddedRedis(dataDirectory: string, log: Logger): Pr
     };
     const redis =
       program === undefined
-        ? await startInProcessRedis({ password, announce })
+        ? await startInProcessRedis(password)
         : await startNativeRedis({ program, dataDirectory, previousUrl, password, announce, log });
+    if (program === undefined) announce(redis.url);
     return {
       ...redis,
       async close() {
@@ -77,20 +78,13 @@ function findProgram(names: string[]): string | undefined {
     });
 }
 
-interface InProcessRedisOptions {
-  password: string;
-  /** Called with the address before clients can know it. */
-  announce: (url: string) => void;
-}
-
 /** Every command of a Redis client is an array. Requests of a browser begin with the name of their method. */
 const arrayPrefix = '*'.charCodeAt(0);
 const refusal =
   '-ERR Possible SECURITY ATTACK detected: this is a Redis port, and the request is not of a Redis client\r\n';
 
 /** Starts Redis in JavaScript, on a real socket on loopback. The library is a development dependency. */
-export async function startInProcessRedis(options: InProcessRedisOptions): Promise<EmbeddedRedis> {
-  const { password, announce } = options;
+export async function startInProcessRedis(password: string): Promise<EmbeddedRedis> {
   const {
     attachSession,
     createRedisCommandExecutor,
@@ -128,10 +122,8 @@ export async function startInProcessRedis(options: InProcessRedisOptions): Promi
   });
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('the embedded Redis has no port');
-  const url = `redis://default:${password}@127.0.0.1:${address.port}`;
-  announce(url);
   return {
-    url,
+    url: `redis://default:${password}@127.0.0.1:${address.port}`,
     description:
       'embedded, in JavaScript and in memory only: keys and counters are lost when it stops. ' +
       'With redis-server on PATH they are kept',
