@@ -2,18 +2,10 @@ import type { KeyObject } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex, Readable } from 'node:stream';
 import type { Logger } from 'pino';
-import { Agent, request } from 'undici';
 import type { ServiceConfig } from '../platform/config/service-config.ts';
 import type { ResponseHeaders } from '../platform/http/response.ts';
 import { createAuthorize } from './internal-token.ts';
-import {
-  createUpstreamPool,
-  createUpstreams,
-  type ReadinessProbe,
-  type Target,
-  type TargetState,
-  type Upstreams,
-} from './upstreams.ts';
+import { createUpstreams, type Target, type TargetState, type Upstreams } from './upstreams.ts';
 
 export type UpstreamHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
@@ -79,33 +71,11 @@ export function createServiceUpstreams(dependencies: ServiceUpstreamsDependencie
     setCookie,
     upstreams: createUpstreams({
       urls,
-      probe: createReadinessProbe(readiness),
+      connections,
+      readiness,
       log: log.child({ upstreamService: name }),
       onState: (origin, state) => onState(name, origin, state),
-      createPool: (origin) => createUpstreamPool(origin, connections),
     }),
     authorize: createAuthorize(privateKey, now, audience),
   }));
-}
-
-/** A service may need half a second to say that its database does not respond. */
-const timeoutMs = 1000;
-
-/**
- * Checks whether an instance is ready for requests, by a request for a path, which needs no token, on a new connection each time: a
- * kept one would not show that nobody listens any more. Any status but 503 counts as ready, since not every server has that path.
- */
-export function createReadinessProbe(path = '/readyz'): ReadinessProbe {
-  const dispatcher = new Agent({ connect: { timeout: timeoutMs }, pipelining: 0 });
-  return {
-    async check(origin) {
-      const signal = AbortSignal.timeout(timeoutMs);
-      const { statusCode, body } = await request(origin + path, { dispatcher, signal });
-      await body.dump();
-      // undici ends an incomplete body silently when the time is over.
-      signal.throwIfAborted();
-      return statusCode === 503 ? 'not_ready' : 'ready';
-    },
-    close: () => dispatcher.destroy(),
-  };
 }

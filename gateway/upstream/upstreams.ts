@@ -1,28 +1,19 @@
-import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { buildConnector, Pool, type Dispatcher } from 'undici';
+import { createReadinessProbe, createUpstreamPool } from './connections.ts';
 import { isLocalResourceError } from './upstream-error.ts';
 
 export type Upstreams = ReturnType<typeof createUpstreams>;
 
-/** Asks an instance whether it is ready for requests. */
-export interface ReadinessProbe {
-  /** Rejects if no complete response arrives in time. */
-  check(origin: string): Promise<'ready' | 'not_ready'>;
-  close(): Promise<void>;
-}
-
 interface UpstreamsDependencies {
   urls: readonly string[];
-  probe: ReadinessProbe;
-  /** Creates the connections to an instance. */
-  createPool: (origin: string) => Dispatcher;
+  /** Connections to each instance. */
+  connections: number;
+  /** Path that is 503 while an instance is not ready. */
+  readiness: string;
   log: Logger;
   /** Called at each change of a state, and with the first one. */
   onState: (origin: string, state: TargetState) => void;
-  /** Time from its addition in which a target that was never ready is taken to be starting. */
-  startTimeoutMs?: number;
 }
 
 const probeMs = 500;
@@ -32,19 +23,20 @@ const maxProbeFailuresAlone = 4;
 const maxProbeFailuresAtStart = 10;
 /** Each failed recovery doubles the number of probes, up to this one: eight seconds. */
 const maxProbesToPass = 16;
-/** Services that start together need time: one may create its database first. */
-const defaultStartTimeoutMs = 60_000;
+/**
+ * Time from its addition in which a target that was never ready is taken to be starting. Services that start together need it:
+ * one may create its database first.
+ */
+const startTimeoutMs = 60_000;
 
 /**
  * Load balancer and circuit breaker of the instances of a service.
  * A target is ejected after a few consecutive failures of requests or probes. Only probes bring it back, so that no
  * request is risked to find out. If requests go on failing while probes succeed, it stays ejected longer each time.
  */
-export function createUpstreams(dependencies: UpstreamsDependencies) {
-  const { probe, log, onState, startTimeoutMs = defaultStartTimeoutMs } = dependencies;
-  const targets: readonly Target[] = dependencies.urls.map((url) =>
-    createTarget(url, dependencies.createPool),
-  );
+export function createUpstreams({ urls, connections, readiness, log, onState }: UpstreamsDependencies) {
+  const probe = createReadinessProbe(readiness);
+  const targets: readonly Target[] = urls.map((url) => createTarget(url, connections));
   const closing = new AbortController();
   /** Index of the target that is next in turn. */
   let turn = 0;
@@ -207,7 +199,7 @@ export type TargetState = 'unknown' | 'ready' | 'not_ready' | 'down';
 export type Target = ReturnType<typeof createTarget>;
 
 /** One instance of the service behind the gateway, and what is known of it. */
-function createTarget(url: string, createPool: UpstreamsDependencies['createPool']) {
+function createTarget(url: string, connections: number) {
   const { origin, hostname, port } = new URL(url);
   return {
     /** Such as http://127.0.0.1:3001. */
@@ -215,7 +207,7 @@ function createTarget(url: string, createPool: UpstreamsDependencies['createPool
     hostname,
     port,
     /** Not an agent for all instances, which would look for the pool of each request. */
-    pool: createPool(origin),
+    pool: createUpstreamPool(origin, connections),
     state: 'unknown' as TargetState,
     /** Time at which this gateway began to use it. */
     addedAtMs: performance.now(),
@@ -249,58 +241,4 @@ function isPreferred(target: Target, other: Target): boolean {
   const notReady = target.state === 'not_ready';
   if (notReady !== (other.state === 'not_ready')) return !notReady;
   return target.inFlight < other.inFlight;
-}
-
-const connectTimeoutMs = 2000;
-/**
- * Maximum idle time, whatever the upstream allows. Far shorter than services keep an idle connection, and short because a
- * connection whose other end has vanished looks idle.
- */
-const keepAliveMs = 5000;
-
-/** Creates the connections to an instance of a service. @param connections maximum number */
-export function createUpstreamPool(origin: string, connections: number): Dispatcher {
-  const connect = buildConnector({ timeout: connectTimeoutMs });
-  return new Pool(origin, {
-    connections,
-    keepAliveTimeout: keepAliveMs,
-    keepAliveMaxTimeout: keepAliveMs,
-    connect: (options, callback) =>
-      connect(options, (...outcome) => {
-        // Before undici's own listener, which reads the code.
-        if (outcome[0] === null) outcome[1].on('error', renameReset);
-        callback(...outcome);
-        if (outcome[0] === null) skipContinue(outcome[1]);
-      }),
-  });
-}
-
-/**
- * A body without a length ends with its connection. undici takes a reset for such an end, too (its client-h1.js, because
- * of macOS), so that half a response looks whole; it knows the reset by its code alone.
- */
-function renameReset(error: Error & { code?: unknown }): void {
-  if (error.code === 'ECONNRESET') error.code = 'UND_ERR_SOCKET';
-}
-
-interface Parser {
-  onHeadersComplete(status: number, upgrade: boolean, keepAlive: boolean): number;
-}
-
-/**
- * undici closes the connection on a 100 (Continue), for which it never asks, but skips other interim responses. A client
- * must be able to parse one that it does not expect (RFC 9110 section 15.2), so its parser is told that it is a 102. The
- * parser is not part of undici's interface; without it, a 100 is a 502 again.
- */
-function skipContinue(socket: Socket): void {
-  const symbol = Object.getOwnPropertySymbols(socket).find(({ description }) => description === 'parser');
-  const parser: unknown = symbol === undefined ? undefined : Reflect.get(socket, symbol);
-  if (!isParser(parser)) return;
-  const onHeadersComplete = parser.onHeadersComplete.bind(parser);
-  parser.onHeadersComplete = (status, upgrade, keepAlive) =>
-    onHeadersComplete(status === 100 ? 102 : status, upgrade, keepAlive);
-}
-
-function isParser(value: unknown): value is Parser {
-  return typeof value === 'object' && value !== null && 'onHeadersComplete' in value;
 }

@@ -2,11 +2,10 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
-import { Pool } from 'undici';
 import { describe, expect, test } from 'vitest';
 import { ResponseHeaders, sendJson } from '../../gateway/platform/http/response.ts';
 import { createTransport } from '../../gateway/upstream/exchange.ts';
-import { createReadinessProbe, type TransportOptions } from '../../gateway/upstream/transport.ts';
+import type { TransportOptions } from '../../gateway/upstream/transport.ts';
 import { createUpstreams } from '../../gateway/upstream/upstreams.ts';
 import { freePort } from '../support/http/free-port.ts';
 import { postJson, send, type ClientResponse } from '../support/http/http.ts';
@@ -102,10 +101,10 @@ describe('what throws while a response is passed on fails its request alone', ()
   ): Promise<AsyncDisposable & { url: string }> {
     const upstreams = createUpstreams({
       urls: [upstream.url],
-      probe: createReadinessProbe(),
+      connections,
+      readiness: '/readyz',
       log: pino({ level: 'silent' }),
       onState: () => {},
-      createPool: (origin) => new Pool(origin, { connections }),
     });
     const sound: Options = {
       upstreams,

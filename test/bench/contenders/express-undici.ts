@@ -1,21 +1,19 @@
 import express from 'express';
 import { createProxyMiddleware } from 'http-proxy-middleware';
 import { pino } from 'pino';
-import { Pool } from 'undici';
 import { ResponseHeaders } from '../../../gateway/platform/http/response.ts';
 import { placeholderTarget, undiciTransport } from '../../../gateway/request/proxy-to-service.ts';
 import { createTransport } from '../../../gateway/upstream/exchange.ts';
 import { addClientHeaders, upstreamRequestHeaders } from '../../../gateway/upstream/headers.ts';
-import { createReadinessProbe } from '../../../gateway/upstream/transport.ts';
 import { createUpstreams } from '../../../gateway/upstream/upstreams.ts';
 
 /** The gateway's own proxy only. Its distance from the gateway is the cost of keys, quotas, headers and log. */
 const upstreams = createUpstreams({
   urls: [process.env['UPSTREAM'] ?? ''],
-  probe: createReadinessProbe(),
+  connections: 256,
+  readiness: '/readyz',
   log: pino({ level: 'silent' }),
   onState: () => {},
-  createPool: (origin) => new Pool(origin, { connections: 256 }),
 });
 const app = express();
 app.disable('x-powered-by').disable('etag');
