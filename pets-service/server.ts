@@ -11,8 +11,6 @@ import { createPetStore } from './database/pet-store.ts';
 import { createVerifyToken, loadPublicKeys } from './internal-token.ts';
 import { createLog, createMetrics, startTracing } from './observability.ts';
 
-/** Maximum time that the start waits for the database before it says that it is ready. */
-const databaseTimeoutMs = 1000;
 /** 1,000 keys a second, in statements that take less than a tenth. */
 const deletionBatch = 10_000;
 const deletionIntervalMs = 10_000;
@@ -32,11 +30,9 @@ async function start(config: Config): Promise<void> {
   const metrics = createMetrics();
   const store = createPetStore(database, { log, metrics });
   // Nobody else can migrate the embedded database. A shared one is migrated by `npm run migrate`.
-  if (config.DATABASE_URL === undefined || config.DEMO) {
-    await prepare(database, config, log);
-  }
+  if (config.DATABASE_URL === undefined || config.DEMO) await prepare(database, config, log);
   // A parent process that is told "ready" finds the service ready, unless something is wrong with the database.
-  await store.check(databaseTimeoutMs);
+  await store.check();
 
   let draining = false;
   const verifyToken = createVerifyToken(keysOf, Date.now);

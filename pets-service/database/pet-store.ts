@@ -11,6 +11,9 @@ import { statementTimeoutMs, unavailabilityOf, type DatabasePools } from './data
 
 export type PetStore = ReturnType<typeof createPetStore>;
 
+/** Orchestrators wait for a second or two, and a slow database must not fail their probes. */
+const checkTimeoutMs = 500;
+
 const retryLater = { headers: { 'Retry-After': '1' } };
 /** For a write that may have happened or not. Without Retry-After, which would invite a second one. */
 const outcomeUnknown = {
@@ -88,8 +91,7 @@ export function createPetStore(pools: DatabasePools, { log, metrics }: { log: Lo
      * Whether the database responds and has the tables of this version; `unavailable` if that is not known in time. Never
      * rejects.
      */
-    check: (timeoutMs: number) =>
-      Promise.race([ask(), sleep(timeoutMs, 'unavailable' as const, { ref: false })]),
+    check: () => Promise.race([ask(), sleep(checkTimeoutMs, 'unavailable' as const, { ref: false })]),
     /** Whether it has been available once. */
     everAvailable: () => everAvailable,
     close: () => Promise.all([reads, writes].map((prisma) => prisma.$disconnect())),
