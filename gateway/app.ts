@@ -1,11 +1,10 @@
-import type { IncomingMessage, RequestListener } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { LogRequest } from '#runtime/log.ts';
 import express, { type Express, type Request, type RequestHandler } from 'express';
 import type { Logger } from 'pino';
 import type { GatewayError } from './errors.ts';
 import { createApiKeyCache, type Caller } from './keys/api-key-cache.ts';
 import { withCurrentRecord } from './keys/current-record.ts';
-import { anonymousWindow } from './limits/setting-fields.ts';
 import type { InstanceConfig } from './platform/config/instance-config.ts';
 import {
   createIsProxy,
@@ -14,13 +13,12 @@ import {
   findScheme,
   type PublicAddress,
 } from './platform/http/addresses.ts';
-import { createMessageClasses, type MessageClasses } from './platform/http/http-server.ts';
+import { createMessageClasses } from './platform/http/http-server.ts';
 import { findAmbiguity, normalizeTarget } from './platform/http/request.ts';
 import { asksForWebSocket, createWebSockets } from './platform/http/websocket.ts';
 import type { Metrics } from './platform/observability/metrics.ts';
 import type { RequestSpans } from './platform/observability/tracing.ts';
 import { createAddressLimit, type AddressLimit } from './quota/address-limit.ts';
-import { anonymousPlan } from './quota/plan-settings.ts';
 import { createQuota, type Quota } from './quota/quota.ts';
 import {
   addressLimitHeaders,
@@ -33,11 +31,10 @@ import {
   answerWithoutKey,
   createOriginHeaders,
   createUsageLookup,
-  type OriginHeaders,
 } from './request/answers.ts';
 import { authenticate, createRefuseAnonymous } from './request/authenticate.ts';
 import { begin, type Neighbour } from './request/begin.ts';
-import { createGiveBack, createRecordDecision, enforceQuota } from './request/enforce-quota.ts';
+import { createGiveBack, enforceQuota } from './request/enforce-quota.ts';
 import { proxyToService } from './request/proxy-to-service.ts';
 import { receive } from './request/receive.ts';
 import { recordAccess, recordRawResponse, showKnownSeries } from './request/record-access.ts';
@@ -45,21 +42,17 @@ import { renderError, renderFallback } from './request/render-error.ts';
 import { loadApiDescription, type ApiDescription } from './upstream/api-description.ts';
 import type { ServiceUpstream } from './upstream/transport.ts';
 
-/** Settings that the journey of a request uses. */
-type JourneyConfig = Pick<
-  InstanceConfig,
-  'services' | 'api' | 'trustProxy' | 'publicUrl' | 'supportUrl' | 'corsOrigins'
->;
-
 /** What steps need that know keys and quotas: all of it is of Redis. */
 type KeysAndQuotas = Parameters<typeof createQuota>[0] &
   Parameters<typeof createApiKeyCache>[0] &
   Parameters<typeof createUsageLookup>[0] &
-  Parameters<typeof createRecordDecision>[0] &
+  Pick<Parameters<typeof enforceQuota>[0], 'decisionListeners'> &
   Pick<Parameters<typeof recordAccess>[0], 'failures'> &
   Pick<Parameters<typeof createGiveBack>[0], 'usageTotals'>;
 
-export interface GatewayDependencies extends JourneyConfig, KeysAndQuotas {
+type UsedSettings = 'services' | 'api' | 'trustProxy' | 'publicUrl' | 'supportUrl' | 'corsOrigins';
+
+export interface GatewayDependencies extends Pick<InstanceConfig, UsedSettings>, KeysAndQuotas {
   /** Where the requests to each of the services go, in the same order. */
   upstreams: readonly ServiceUpstream[];
   log: Logger;
@@ -81,32 +74,8 @@ export interface NeighbourParts {
   now: () => number;
 }
 
-export interface Gateway {
-  /** Handles a request: normalizes its target, and then Express runs all steps. */
-  app: RequestListener;
-  /** Classes for the HTTP server's requests and responses. */
-  messageClasses: MessageClasses;
-  /** Whether a request becomes a WebSocket. */
-  isUpgrade(req: IncomingMessage): boolean;
-  /** Ends all WebSockets, since the process ends. */
-  closeWebSockets(): void;
-  /** What the operations ask of keys. */
-  access(): ApiDescription['access'];
-  /** All methods of the API. */
-  allow(): readonly string[];
-  /** Whether an address belongs to a trusted proxy. */
-  isProxy(address: string): boolean;
-  /** Charges an address for something that became no request. @returns headers for the response to it */
-  chargeAddress(address: string, error: GatewayError): Promise<RateLimitHeaders>;
-  /** Logs and counts the response to it. */
-  recordRawResponse(error: GatewayError, address: string, requestId: string): void;
-  /** Headers with which a page of an origin may read a response. */
-  originHeaders: OriginHeaders;
-  close(): void;
-}
-
 /** The gateway as a whole. Opens no socket: server.ts listens. */
-export function createGateway(dependencies: GatewayDependencies): Gateway {
+export function createGateway(dependencies: GatewayDependencies) {
   const { services, supportUrl, log, metrics, now } = dependencies;
   const api = loadApiDescription(supportUrl, services, dependencies.api);
   showKnownSeries(metrics, api);
@@ -117,30 +86,41 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
   const checks = setInterval(() => void parts.webSockets.closeUnless(isServed(parts)), webSocketCheckMs);
 
   return {
-    app(req, res) {
+    /** Handles a request: normalizes its target, and then Express runs all steps. */
+    app(req: IncomingMessage, res: ServerResponse): void {
       // Before Express, whose router reads the target first and must not see it change.
       normalizeTarget(req);
       // No request after an ambiguous one is served: its beginning is uncertain.
       if (findAmbiguity(req) !== undefined) res.shouldKeepAlive = false;
       app(req, res);
     },
+    /** Classes for the HTTP server's requests and responses. */
     messageClasses: createMessageClasses(app),
+    /** What the operations ask of keys. */
     access: () => api.access,
+    /** All methods of the API. */
     allow: () => api.everything.allow,
+    /** Whether an address belongs to a trusted proxy. */
     isProxy,
-    isUpgrade: (req) =>
+    /** Whether a request becomes a WebSocket. */
+    isUpgrade: (req: IncomingMessage) =>
       asksForWebSocket(req) && api.match((req.url ?? '').split('?')[0] ?? '')?.service?.upgrade === true,
+    /** Ends all WebSockets, since the process ends. */
     closeWebSockets: parts.webSockets.closeAll,
-    close() {
-      clearInterval(checks);
-      for (const neighbour of parts.neighbours) neighbour.close?.();
-    },
-    recordRawResponse: (...response) => recordRawResponse({ log, metrics }, ...response),
+    /** Headers with which a page of an origin may read a response. */
     originHeaders,
-    async chargeAddress(address, { code, headers }) {
+    /** Logs and counts the response to something that became no request. */
+    recordRawResponse: (...response: [error: GatewayError, address: string, requestId: string]) =>
+      recordRawResponse({ log, metrics }, ...response),
+    /** Charges an address for the same. @returns headers for the response to it */
+    async chargeAddress(address: string, { code, headers }: GatewayError): Promise<RateLimitHeaders> {
       const { window } = await addressLimit.charge(address);
       if (code !== 'rate_limit_exceeded') return addressLimitHeaders(window, now());
       return connectionLimitHeaders(window, Number(headers['Retry-After']) * 1000, now());
+    },
+    close(): void {
+      clearInterval(checks);
+      for (const neighbour of parts.neighbours) neighbour.close?.();
     },
   };
 }
@@ -162,14 +142,8 @@ function isServed({ apiKeys, lookUpUsage }: Parts): (caller: Caller) => Promise<
 
 /** The journey of a request, from top to bottom. */
 function addJourney(app: Express, parts: Parts): void {
-  const { api, addressLimit, metrics, log, now } = parts;
-  const refuseAnonymous = createRefuseAnonymous({
-    addressLimit,
-    metrics,
-    limit: { plan: anonymousPlan, window: anonymousWindow },
-    now,
-  });
-  const recordDecision = createRecordDecision(parts);
+  const { api, log } = parts;
+  const refuseAnonymous = createRefuseAnonymous(parts);
 
   // Order matters: each step may rely on every step above it. One route, since Express matches a path for each app.use.
   app
@@ -181,7 +155,7 @@ function addJourney(app: Express, parts: Parts): void {
       answerWithoutKey(parts),
       ofApi(authenticate({ ...parts, refuseAnonymous })),
       answerUsage({ ...parts, path: `${api.basePath}/usage`, refuseAnonymous }),
-      ofApi(enforceQuota({ ...parts, refuseAnonymous, recordDecision })),
+      ofApi(enforceQuota({ ...parts, refuseAnonymous })),
       receive(parts),
       proxyToService(parts),
     );

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { defaultPlans } from '../limits/limits.ts';
-import { findUnenforced, isInUse, textFields } from '../platform/redis/enforced-settings.ts';
+import { readEnforcedSettings, textFields } from '../platform/redis/enforced-settings.ts';
 import { createAuditLog } from '../platform/redis/record-change.ts';
 import type { RedisClient } from '../platform/redis/redis-client.ts';
 import { redisKeys } from '../platform/redis/redis-keys.ts';
@@ -36,7 +36,7 @@ export async function seedDefaults(
     await sleep(heartbeatMs);
     if (await writeDefaults(redis, who)) await redis.sadd(redisKeys.planNames, ...Object.keys(defaultPlans));
   }
-  return !(await isInUse(redis)) && markSetUp(redis);
+  return (await readEnforcedSettings(redis)).length === 0 && markSetUp(redis);
 }
 
 /** Writes the defaults that are missing. @returns whether there were any */
@@ -63,9 +63,11 @@ async function writeDefaults(redis: RedisClient, who: string): Promise<boolean> 
  */
 async function findMissing(redis: RedisClient): Promise<Setting[]> {
   const neverSet = await findNeverSet(redis);
-  const keys = neverSet.map(({ key }) => key);
-  const unenforced = keys.length === 0 ? [] : await findUnenforced(redis, keys);
-  return neverSet.filter(({ key }) => unenforced.includes(key));
+  if (neverSet.length === 0) return [];
+  const running = await readEnforcedSettings(redis);
+  return neverSet.filter(({ key }) =>
+    running.every(({ known, defaults }) => !(key in known) && !(key in defaults)),
+  );
 }
 
 /** Settings that do not exist and never did. Remembers those that exist. */

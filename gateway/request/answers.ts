@@ -262,12 +262,7 @@ interface LookedUpUsage extends Usage {
   days?: DayUsage[];
 }
 
-/**
- * @param days number of days, today included
- * @returns undefined if the caller's record has changed since it was read
- * @throws GatewayError service_unavailable while Redis is unavailable
- */
-type LookUpUsage = (caller: Caller, days?: number) => Promise<LookedUpUsage | undefined>;
+type LookUpUsage = ReturnType<typeof createUsageLookup>;
 
 interface UsageLookupDependencies {
   redis: RedisClient;
@@ -280,9 +275,7 @@ interface UsageLookupDependencies {
 /**
  * Reads a key's usage for its owner, by one Redis command, which also confirms the record, and one for all months.
  */
-export function createUsageLookup(dependencies: UsageLookupDependencies): LookUpUsage {
-  const { redis, gate, plans, banPolicy, usagePolicy } = dependencies;
-
+export function createUsageLookup({ redis, gate, plans, banPolicy, usagePolicy }: UsageLookupDependencies) {
   async function read(caller: Caller, days: number): Promise<LookedUpUsage | undefined> {
     const { customerId, rev } = caller;
     const limits = knownLimits(plans, caller);
@@ -297,7 +290,12 @@ export function createUsageLookup(dependencies: UsageLookupDependencies): LookUp
     return { ...usage, days: await gate.send(() => readUsageDays(redis, customerId, range)) };
   }
 
-  return async function lookUpUsage(caller, days = 0) {
+  /**
+   * @param days number of days, today included
+   * @returns undefined if the caller's record has changed since it was read
+   * @throws GatewayError service_unavailable while Redis is unavailable
+   */
+  return async function lookUpUsage(caller: Caller, days = 0): Promise<LookedUpUsage | undefined> {
     try {
       return await read(caller, days);
     } catch (error) {

@@ -6,9 +6,10 @@ import { GatewayError } from '../errors.ts';
 import type { ApiKeyCache, ApiKeyLookup, EndedKey } from '../keys/api-key-cache.ts';
 import { describeKeyForm, hasApiKeyForm, hashApiKey, isWellFormedApiKey } from '../keys/api-key-format.ts';
 import { endedKey, lookupError } from '../keys/current-record.ts';
-import type { WindowName } from '../limits/windows.ts';
+import { anonymousWindow } from '../limits/setting-fields.ts';
 import type { Metrics } from '../platform/observability/metrics.ts';
 import type { AddressLimit } from '../quota/address-limit.ts';
+import { anonymousPlan } from '../quota/plan-settings.ts';
 import { addressLimitHeaders, refusal } from '../quota/rate-limit-headers.ts';
 import { clientAddress, setDecision } from './begin.ts';
 
@@ -185,13 +186,14 @@ export type RefuseAnonymous = (
 interface RefuseAnonymousDependencies {
   addressLimit: AddressLimit;
   metrics: Metrics;
-  /** The limit of addresses: its plan, and the window that it has. */
-  limit: { plan: string; window: WindowName };
   now: () => number;
 }
 
+/** Labels of the limit of addresses. */
+const limit = { plan: anonymousPlan, window: anonymousWindow };
+
 export function createRefuseAnonymous(dependencies: RefuseAnonymousDependencies): RefuseAnonymous {
-  const { addressLimit, metrics, limit, now } = dependencies;
+  const { addressLimit, metrics, now } = dependencies;
   return async function refuseAnonymous(req, res, error, key) {
     const { headers } = res.locals;
     if (key !== undefined) res.locals.endedKey = key;

@@ -26,7 +26,10 @@ interface EnforceQuotaDependencies {
   apiKeys: ApiKeyCache;
   quota: Quota;
   refuseAnonymous: RefuseAnonymous;
-  recordDecision: RecordDecision;
+  /** What counts decisions beside the metrics. */
+  decisionListeners: readonly DecisionListener[];
+  metrics: Metrics;
+  plans: { shadowLimitsOf(plan: string): Limits | undefined };
 }
 
 /** One error for all requests that a ban refuses, of which there may be very many: by the reason of an operator's ban. */
@@ -47,7 +50,24 @@ const noAccess: OperationAccess = { scopes: [], cost: 1 };
  * left, or if the key lacks a scope. Scopes come second: only the decision confirms that the record is current.
  */
 export function enforceQuota(dependencies: EnforceQuotaDependencies): RequestHandler {
-  const { apiKeys, quota, refuseAnonymous, recordDecision } = dependencies;
+  const { apiKeys, quota, refuseAnonymous, metrics, plans } = dependencies;
+  const listeners = [createDecisionMetrics(metrics), ...dependencies.decisionListeners];
+
+  /** Tells a decision to all that count it, and keeps it for later steps and for the access log. */
+  function recordDecision(res: Response, caller: Caller, decision: CurrentDecision, cost: number): void {
+    for (const listener of listeners) listener(caller, decision, cost);
+    const { locals } = res;
+    if (decision.outcome === 'allowed') {
+      locals.charged = { cost, decision };
+      const shadow = decision.isLocal ? undefined : plans.shadowLimitsOf(caller.plan);
+      if (shadow !== undefined) {
+        const window = windowOverShadow(decision.windows, shadow, caller);
+        if (window !== undefined) metrics.shadowRefusals.inc({ plan: caller.plan, window });
+        locals.shadow = window;
+      }
+    }
+    setDecision(res, decision.outcome);
+  }
 
   /** @returns undefined if the caller's record is stale */
   async function decideOnCurrent(caller: Caller, cost: number): Promise<CurrentDecision | undefined> {
@@ -152,35 +172,6 @@ function limitInWords(states: WindowStates, name: WindowName): string {
 
 function banWarning({ strikesLeft }: Limited): string {
   return strikesLeft ? ` ${strikesLeft} more requests before that lead to a ban.` : '';
-}
-
-interface RecordDecisionDependencies {
-  /** What counts decisions beside the metrics. */
-  decisionListeners: readonly DecisionListener[];
-  metrics: Metrics;
-  plans: { shadowLimitsOf(plan: string): Limits | undefined };
-}
-
-type RecordDecision = (res: Response, ...decision: Parameters<DecisionListener>) => void;
-
-/** Tells a decision to all that count it, and keeps it for later steps and for the access log. */
-export function createRecordDecision(dependencies: RecordDecisionDependencies): RecordDecision {
-  const { decisionListeners, metrics, plans } = dependencies;
-  const listeners = [createDecisionMetrics(metrics), ...decisionListeners];
-  return function recordDecision(res, caller, decision, cost) {
-    for (const listener of listeners) listener(caller, decision, cost);
-    const { locals } = res;
-    if (decision.outcome === 'allowed') {
-      locals.charged = { cost, decision };
-      const shadow = decision.isLocal ? undefined : plans.shadowLimitsOf(caller.plan);
-      if (shadow !== undefined) {
-        const window = windowOverShadow(decision.windows, shadow, caller);
-        if (window !== undefined) metrics.shadowRefusals.inc({ plan: caller.plan, window });
-        locals.shadow = window;
-      }
-    }
-    setDecision(res, decision.outcome);
-  };
 }
 
 /** Counts decisions for operators: refusals, keys near their limit, bans. */

@@ -10,7 +10,6 @@ import {
   recordExpiry,
   type CustomerRecord,
 } from '../../keys/records.ts';
-import type { RecordChange } from '../../platform/redis/record-change.ts';
 import { UnexpectedValue } from '../../platform/redis/redis-errors.ts';
 import { isCustomerId, redisKeys, type CustomerId } from '../../platform/redis/redis-keys.ts';
 import { parseJson } from '../../platform/redis/redis-values.ts';
@@ -19,7 +18,7 @@ import { assertLimits, listPlan } from '../customers/permitted-limits.ts';
 import { addCustomerToIndex } from '../customers/stored-customers.ts';
 import { InvalidOperation } from '../invalid-operation.ts';
 import { recordChangeCall } from '../record-change-call.ts';
-import type { ReadingSession } from '../session.ts';
+import type { Session } from '../session.ts';
 import { scheduleExpiry } from '../webhooks/event-queue.ts';
 import { keyIdPattern } from './key-input.ts';
 import { addToIndex, placeOf, placeOfHash, type PlacedKey } from './stored-keys.ts';
@@ -92,7 +91,7 @@ const batchSize = 100;
  */
 export async function importKeys(
   lines: AsyncIterable<string> | Iterable<string>,
-  { redis, audit, now }: ReadingSession & { audit: RecordChange },
+  { redis, audit, now }: Session,
 ): Promise<ImportResult> {
   const result: ImportResult = { added: 0, unchanged: 0, outdated: 0 };
   const absent: TransferredLine[] = [];

@@ -41,13 +41,11 @@ export function createInvalidValues({ log, setGauge }: InvalidValuesDependencies
     );
   }
 
-  function forget(key: string): void {
-    if (known.delete(key)) setGauge(labelOf(key), countIssues(labelOf(key)));
-  }
-
   return {
     /** Withdraws the report of a value that nobody uses any more. */
-    forget,
+    forget(key: string): void {
+      if (known.delete(key)) setGauge(labelOf(key), countIssues(labelOf(key)));
+    },
     /** What is invalid now, oldest report first. */
     list: () => [...known.values()],
     /**
@@ -58,25 +56,19 @@ export function createInvalidValues({ log, setGauge }: InvalidValuesDependencies
     report(
       key: string,
       issues: readonly string[],
-      inForce?: { enforced?: unknown; source: ValueSource },
+      { enforced, source = 'last_valid' }: { enforced?: unknown; source?: ValueSource } = {},
     ): void {
       const label = labelOf(key);
-      if (!labels.has(label)) {
-        labels.add(label);
-        setGauge(label, 0);
-      }
       const text = issues.join('; ');
-      const before = known.get(key)?.issues ?? [];
-      const source = inForce?.source ?? 'last_valid';
-      if (text !== '') known.set(key, { key, issues, inForce: source });
-      if (text === before.join('; ')) return;
-      if (text === '') {
-        forget(key);
-        log.info({ key }, 'Redis value is valid again');
-      } else {
-        setGauge(label, countIssues(label));
-        log.warn({ key, issues, enforced: inForce?.enforced }, messages[source]);
-      }
+      const before = known.get(key)?.issues.join('; ') ?? '';
+      if (text === '') known.delete(key);
+      else known.set(key, { key, issues, inForce: source });
+      if (text === before && labels.has(label)) return;
+      labels.add(label);
+      setGauge(label, countIssues(label));
+      if (text === before) return;
+      if (text === '') log.info({ key }, 'Redis value is valid again');
+      else log.warn({ key, issues, enforced }, messages[source]);
     },
   };
 }

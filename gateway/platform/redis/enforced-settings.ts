@@ -3,23 +3,22 @@ import type { RedisClient } from './redis-client.ts';
 import { redisKeys } from './redis-keys.ts';
 import { parseJson } from './redis-values.ts';
 
-/** Fields of settings by the name of their Redis key, as text. */
-type SettingsByKey = Record<string, Record<string, string>>;
-
-/** The settings that one process enforces. */
-export interface EnforcedSettings {
-  /** Last valid values, read from Redis or taken over from another process. */
-  known: SettingsByKey;
-  /** Built-in defaults, in force because no other value was found. */
-  defaults: SettingsByKey;
-}
-
+/** Fields of settings as text, by the name of their Redis key. */
 const settings = z.record(z.string(), z.record(z.string(), z.string()));
+const enforcedSettings = z.object({
+  /** Last valid values, read from Redis or taken over from another process. */
+  known: settings,
+  /** Built-in defaults, in force because no other value was found. */
+  defaults: settings,
+});
 const published = z.object({
   at: z.number(),
   gateway: z.object({ id: z.string() }),
-  enforced: z.object({ known: settings, defaults: settings }),
+  enforced: enforcedSettings,
 });
+
+/** The settings that one process enforces. */
+export type EnforcedSettings = z.infer<typeof enforcedSettings>;
 
 /** The same with the gateway of the process. */
 export type ProcessSettings = EnforcedSettings & { gateway: string };
@@ -46,22 +45,11 @@ export async function readEnforcedSettings(
     .map(({ gateway, enforced }) => Object.assign(enforced, { gateway: gateway.id }));
 }
 
-/** Whether any gateway runs on this Redis. */
-export async function isInUse(redis: RedisClient): Promise<boolean> {
-  return (await readEnforcedSettings(redis)).length > 0;
-}
-
 export function mergeEnforced(settings: readonly EnforcedSettings[]): EnforcedSettings {
   return {
     known: Object.assign({}, ...settings.map(({ known }) => known)),
     defaults: Object.assign({}, ...settings.map(({ defaults }) => defaults)),
   };
-}
-
-/** Finds those of the keys that no running gateway enforces. */
-export async function findUnenforced(redis: RedisClient, keys: readonly string[]): Promise<string[]> {
-  const running = await readEnforcedSettings(redis);
-  return keys.filter((key) => running.every(({ known, defaults }) => !(key in known) && !(key in defaults)));
 }
 
 /** Formats values as a hash in Redis has them. */

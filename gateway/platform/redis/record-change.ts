@@ -15,13 +15,6 @@ export interface Change {
   after: unknown;
 }
 
-/**
- * Records a change before it is made: an operation that is killed in between leaves an entry without a change, but never
- * a change without an entry.
- * @returns id of the entry
- */
-export type RecordChange = (change: Change) => Promise<unknown>;
-
 /** A script that makes a change, and what it is called with. */
 interface ScriptCall {
   script: AuditedScript;
@@ -29,17 +22,7 @@ interface ScriptCall {
   args: readonly (string | number)[];
 }
 
-export interface AuditLog extends RecordChange {
-  /** The person who makes the changes. */
-  who: string;
-  (change: Change): Promise<string>;
-  /**
-   * Makes changes by a script that returns 0 if it has changed nothing, and records them in the same step, if it has. In
-   * Redis Cluster, where the log is on another node, they are recorded before, and once more if they were not made.
-   * @returns what the script returns
-   */
-  make(changes: readonly Change[], call: ScriptCall): Promise<number | null>;
-}
+export type AuditLog = ReturnType<typeof createAuditLog>;
 
 interface AuditLogOptions {
   redis: RedisClient;
@@ -56,7 +39,7 @@ interface AuditLogOptions {
 const maxEntries = 100_000;
 
 /** Records changes in a Redis stream. */
-export function createAuditLog({ redis, who, reason, onChange, onMade }: AuditLogOptions): AuditLog {
+export function createAuditLog({ redis, who, reason, onChange, onMade }: AuditLogOptions) {
   /** Arguments of XADD after the key. */
   function entryOf({ action, target, before, after }: Change, more: Record<string, string> = {}): string[] {
     const fields = {
@@ -73,6 +56,11 @@ export function createAuditLog({ redis, who, reason, onChange, onMade }: AuditLo
 
   const add = async (args: string[]) => String(await redis.call('XADD', redisKeys.audit, ...args));
 
+  /**
+   * Records a change before it is made: an operation that is killed in between leaves an entry without a change, but never
+   * a change without an entry.
+   * @returns id of the entry
+   */
   function record(change: Change): Promise<string> {
     onChange?.(change);
     return add(entryOf(change));
@@ -82,6 +70,11 @@ export function createAuditLog({ redis, who, reason, onChange, onMade }: AuditLo
     await add(entryOf(change, { notMade: entry }));
   }
 
+  /**
+   * Makes changes by a script that returns 0 if it has changed nothing, and records them in the same step, if it has. In
+   * Redis Cluster, where the log is on another node, they are recorded before, and once more if they were not made.
+   * @returns what the script returns
+   */
   async function make(changes: readonly Change[], call: ScriptCall): Promise<number | null> {
     const result =
       redis instanceof Cluster

@@ -22,9 +22,13 @@ export interface Reading<Value> {
  * A setting of all gateways: a hash in Redis whose values operators change at any time. All that handles settings follows from
  * its definition: the live value of a gateway, the audit log, the file of plans, options of the command, the operators' API.
  */
-export interface Setting<Value extends object = object> {
+export interface Setting<
+  Value extends object = object,
+  Name extends string = string,
+  Values extends z.ZodObject = z.ZodObject,
+> {
   /** In a file of plans, such as banPolicy or plans.pro. */
-  name: string;
+  name: Name;
   /** Redis key of the hash. */
   key: string;
   /** The plan, if API keys may be on it. */
@@ -35,7 +39,7 @@ export interface Setting<Value extends object = object> {
   target: string;
   defaults: Readonly<Value>;
   /** Parses its values as they are in a file. Each field has a description, for editors and for `--help`. */
-  values: z.ZodObject;
+  values: Values;
   /** Parses the fields of the hash, which are text. Ignores others than those of the setting. */
   fields: z.ZodType<Value>;
   /** Parses the fields of the hash as far as they are valid. */
@@ -43,24 +47,22 @@ export interface Setting<Value extends object = object> {
 }
 
 /** A setting of which all fields are valid, or none. */
-interface WholeSetting<Value extends object> extends Setting<Value> {
+interface WholeSetting<Name extends string, Values extends z.ZodObject> extends Setting<
+  z.output<Values>,
+  Name,
+  Values
+> {
   /** What it is, in words. */
   title: string;
   /** What to do if it is not set, and gateways keep the last one. */
   advice: string;
 }
 
-/** A setting with the types of its own name and values. */
-type Defined<Name, Values extends z.ZodObject> = Omit<WholeSetting<z.output<Values>>, 'name' | 'values'> & {
-  name: Name;
-  values: Values;
-};
-
 /** Defines such a setting. A message of its schema continues the name of its field. */
 export function defineSetting<const Name extends string, Values extends z.ZodObject>({
   values,
   ...setting
-}: Omit<Defined<Name, Values>, 'fields' | 'read'>): Defined<Name, Values> {
+}: Omit<WholeSetting<Name, Values>, 'fields' | 'read'>): WholeSetting<Name, Values> {
   const fields = fieldsSchema(values);
   const required = Object.keys(values.shape);
   return {
