@@ -47,14 +47,9 @@ export function parseLimit(text: string | null | undefined): number | undefined 
   return /^[1-9]\d{0,9}$/.test(text ?? '') && Number(text) <= maxLimit ? Number(text) : undefined;
 }
 
-/** Picks the limits out of a value that has more than limits. */
-export function limitsIn(value: Limits): Limits {
-  return byWindow((name) => value[name]);
-}
-
-/** Limits without those that are invalid or missing, for which null stands. */
-export function knownIn(limits: ByWindow<number | null>): Limits {
-  return byWindow((name) => limits[name] ?? undefined);
+/** Picks the limits out of a value that may have more. One that is invalid or missing may be null, and is left out. */
+export function limitsIn(value: ByWindow<number | null>): Limits {
+  return byWindow((name) => value[name] ?? undefined);
 }
 
 /**
@@ -66,7 +61,7 @@ export function describeLimits(
   none = 'none',
   format: (limit: number) => string = String,
 ): string {
-  const parts = mapWindows(knownIn(limits), (limit, name) => `${format(limit)} ${windowOf(name).each}`);
+  const parts = mapWindows(limitsIn(limits), (limit, name) => `${format(limit)} ${windowOf(name).each}`);
   return Object.values(parts).join(', ') || none;
 }
 

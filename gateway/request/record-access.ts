@@ -129,9 +129,6 @@ function round(ms: number): number {
   return Math.round(ms * 100) / 100;
 }
 
-/** Plan in the labels of requests without a valid key. */
-const noPlan = 'none';
-
 /**
  * Shows series at 0 that are known before their first event: Prometheus sees no increase in a series that begins at 1, so
  * an alert or a graph would miss the first ban of a gateway, or the first minute of an outage.
@@ -139,7 +136,8 @@ const noPlan = 'none';
 export function showKnownSeries(metrics: Metrics, api: ApiDescription): void {
   for (const code of errorCodes) metrics.errors.inc({ code }, 0);
   for (const limit of ['total', 'address']) metrics.refusedConnections.inc({ limit }, 0);
-  metrics.requests.expect({ operations: api.operations, plan: noPlan });
+  // The plan of requests without a valid key.
+  metrics.requests.expect({ operations: api.operations, plan: 'none' });
   for (const service of api.services) metrics.upstreamSeconds.zero({ service });
   showKnownPlan(metrics, enterprisePlan);
 }
@@ -151,13 +149,9 @@ export function showPlanLimits(metrics: Metrics, plan: string, limits: PlanLimit
     if (limit === undefined) metrics.planLimit.remove({ plan, window });
     else metrics.planLimit.set({ plan, window }, limit);
   }
-  if (plan === anonymousPlan) showKnownAddresses(metrics);
-  else showKnownPlan(metrics, plan, limits);
-}
-
-function showKnownAddresses(metrics: Metrics): void {
-  metrics.quotaRefusals.inc({ plan: anonymousPlan, window: anonymousWindow }, 0);
-  metrics.unauthenticatedRequests.inc({ plan: anonymousPlan }, 0);
+  if (plan !== anonymousPlan) return showKnownPlan(metrics, plan, limits);
+  metrics.quotaRefusals.inc({ plan, window: anonymousWindow }, 0);
+  metrics.unauthenticatedRequests.inc({ plan }, 0);
 }
 
 /** The same for a plan that keys may have. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { byShadowField, describeLimits, forPlanFields, knownIn, planFields } from '../../limits/limits.ts';
+import { byShadowField, describeLimits, forPlanFields, limitsIn, planFields } from '../../limits/limits.ts';
 import { byWindow, eachExactly } from '../../limits/windows.ts';
 import { planValues } from '../../quota/plan-settings.ts';
 import { unchangedFields, type ChangedField } from '../audit/audit-log.ts';
@@ -136,7 +136,7 @@ export const planOperations = [
     async preview(session, { target, input: { create, ...limits }, context }): Promise<ShownChange> {
       const changed = await previewPlan(session, target, limits, create);
       const customers = (await context.planCustomers(session)).get(target) ?? 0;
-      return { ...changed, customers, above: await findBusiestAbove(session, target, knownIn(changed)) };
+      return { ...changed, customers, above: await findBusiestAbove(session, target, limitsIn(changed)) };
     },
     run: (session, { target, input: { create, ...limits }, seen }) =>
       setPlan(session, target, limits, create, seen?.expected),

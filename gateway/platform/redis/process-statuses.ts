@@ -93,9 +93,6 @@ export const publishedStatus = processStatus.extend(writtenAt.shape);
 
 export type PublishedStatus = z.infer<typeof publishedStatus>;
 
-/** This process among those that share a Redis. */
-export type Announcement = ReturnType<typeof createAnnouncement>;
-
 interface AnnouncementDependencies {
   redis: RedisClient;
   readStatus: () => Promise<ProcessStatus>;
@@ -107,7 +104,7 @@ interface AnnouncementDependencies {
 
 const expiryIntervalMs = 60_000;
 
-/** One command each time, and once a minute further ones, which keep the key and drop what is too old. */
+/** This process among those that share a Redis: one command each time, and once a minute further ones, which keep the key and drop what is too old. */
 export function createAnnouncement(dependencies: AnnouncementDependencies) {
   const { redis, readStatus, enforced, now } = dependencies;
   const key = redisKeys.processStatuses;

@@ -31,10 +31,8 @@ export function infoField(info: string, field: string): string | undefined {
   return new RegExp(`^${field}:(\\S+)`, 'm').exec(info)?.[1];
 }
 
-/** The same for a field that holds a whole number; 0 if the reply has no such number. */
-export function infoNumber(info: string, field: string): number {
-  return Number(new RegExp(`^${field}:(\\d+)`, 'm').exec(info)?.[1] ?? 0);
-}
+/** The same for a field that holds a number; 0 if the reply has no such number. */
+export const infoNumber = (info: string, field: string) => Number(infoField(info, field)) || 0;
 
 /**
  * Settings of Redis under which it may silently lose API keys, counters or bans. Empty if Redis does not tell, which some
@@ -45,17 +43,12 @@ export async function findRiskySettings(redis: RedisClient): Promise<string[]> {
     mastersOf(redis).map(async (master) => {
       const info = `${await master.info('memory')}\n${await master.info('persistence')}`;
       const policy = infoField(info, 'maxmemory_policy') ?? 'noeviction';
-      const evicts = policy !== 'noeviction' && Number(infoField(info, 'maxmemory') ?? 0) > 0;
-      const risks: string[] = [];
-      if (evicts) {
-        risks.push(
-          `maxmemory-policy is ${policy}, which evicts API keys when memory is full: set noeviction`,
-        );
-      }
-      if (infoField(info, 'aof_enabled') === '0') {
-        risks.push('appendonly is off, so a restart of Redis may lose API keys and counters: set it to yes');
-      }
-      return risks;
+      const evicts = policy !== 'noeviction' && infoNumber(info, 'maxmemory') > 0;
+      return [
+        evicts && `maxmemory-policy is ${policy}, which evicts API keys when memory is full: set noeviction`,
+        infoField(info, 'aof_enabled') === '0' &&
+          'appendonly is off, so a restart of Redis may lose API keys and counters: set it to yes',
+      ].filter((risk) => risk !== false);
     }),
   );
   return [...new Set(found.flat())];

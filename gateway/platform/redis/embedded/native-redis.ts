@@ -39,7 +39,7 @@ export async function startNativeRedis(options: NativeRedisOptions): Promise<Emb
   // The path as Redis itself reports it, which identifies an orphan.
   const directory = realpathSync(join(dataDirectory, 'redis'));
   if (previousUrl !== undefined) await stopOrphan(previousUrl, directory);
-  fixAppendOnlyFile({ program, directory, log });
+  fixAppendOnlyFile(program, directory, log);
   const port = await choosePort({ settings: 'DATA_DIR', port: 0, host: '127.0.0.1' });
   const url = `redis://default:${password}@127.0.0.1:${port}`;
   let closing = false;
@@ -115,32 +115,25 @@ function configText(settings: Record<string, string>): string {
  */
 async function stopOrphan(url: string, directory: string): Promise<void> {
   const deadline = performance.now() + startTimeoutMs;
-  while (await shutDownOrphan(url, directory)) {
+  for (;;) {
+    const redis = probe(url);
+    try {
+      await redis.connect();
+      const [, dir] = await redis.config('GET', 'dir');
+      // Another program that has been given the port since is left alone.
+      if (dir !== directory) return;
+      await redis.call('SHUTDOWN').catch(() => {});
+    } catch (error) {
+      // It may run but refuse commands, for example while it loads its data. One with another password refuses to connect.
+      if (!isReplyError(error)) return;
+    } finally {
+      redis.disconnect();
+    }
     if (performance.now() > deadline)
       throw new Error(
         `DATA_DIR: an earlier private Redis on ${directory}, on port ${URL.parse(url)?.port}, does not stop; stop it by hand`,
       );
     await sleep(100);
-  }
-}
-
-/**
- * Asks a Redis on this directory to end. Another program that has been given the port since is left alone.
- * @returns whether that Redis still runs
- */
-async function shutDownOrphan(url: string, directory: string): Promise<boolean> {
-  const redis = probe(url);
-  try {
-    await redis.connect();
-    const [, dir] = await redis.config('GET', 'dir');
-    if (dir !== directory) return false;
-    await redis.call('SHUTDOWN').catch(() => {});
-    return true;
-  } catch (error) {
-    // It runs but refuses commands, for example while it loads its data. One with another password refuses to connect.
-    return isReplyError(error);
-  } finally {
-    redis.disconnect();
   }
 }
 
@@ -187,20 +180,14 @@ function probe(url: string): Redis {
   return redis;
 }
 
-interface AppendOnlyFile {
-  /** Path of redis-server or valkey-server. */
-  program: string;
-  /** Working directory of that server, which is not running. */
-  directory: string;
-  log: Logger;
-}
-
 /**
  * Makes the append-only file ready to be loaded: a power cut leaves zeros or part of a command at its end, with which Redis does
  * not start. redis-check-aof, which comes with redis-server, cuts them off; a copy of the files is kept beside them.
+ * @param program path of redis-server or valkey-server
+ * @param directory working directory of that server, which is not running
  * @throws Error that names DATA_DIR if the files are damaged elsewhere
  */
-function fixAppendOnlyFile({ program, directory, log }: AppendOnlyFile): void {
+function fixAppendOnlyFile(program: string, directory: string, log: Logger): void {
   const folder = join(directory, 'appendonlydir');
   const manifest = join(folder, 'appendonly.aof.manifest');
   const checkAof = join(dirname(program), basename(program).replace('server', 'check-aof'));

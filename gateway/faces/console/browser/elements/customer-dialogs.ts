@@ -1,5 +1,5 @@
 import { html } from 'lit';
-import { knownIn } from '../../../../limits/limits.ts';
+import { limitsIn } from '../../../../limits/limits.ts';
 import { hasWindow } from '../../../../limits/windows.ts';
 import { ask } from '../../../browser/elements/ask-dialog.ts';
 import { choice, type FormTexts } from '../../../browser/elements/fields.ts';
@@ -26,7 +26,7 @@ function limitsForm(form: FormTexts, plans: readonly KeyPlan[], customer?: Custo
       )}
       ${limitFields('Own limit', (name) => ({
         value: customer?.[name],
-        required: needsOwn && !hasWindow(knownIn(limits)),
+        required: needsOwn && !hasWindow(limitsIn(limits)),
         autofocus: customer !== undefined && name === 'minute',
         placeholder: needsOwn ? '' : `${plan?.[name] ?? 'no limit'}, as its plan`,
       }))}

@@ -2,8 +2,8 @@ import { html, nothing } from 'lit';
 import {
   defaultLimits,
   forPlanFields,
-  knownIn,
   lackingWindows,
+  limitsIn,
   parseLimit,
   shadowField,
 } from '../../../../limits/limits.ts';
@@ -25,7 +25,7 @@ const typedLimits = (form: FormTexts) => forPlanFields((name) => parseLimit(form
 /** Fields for the limits of a plan, and which of its busiest customers are above them. @param plan undefined for a new one */
 function limitsForm(form: FormTexts, plan?: Plan) {
   const limits = typedLimits(form);
-  const lacking = lackingWindows(plan && defaultLimits(plan.name), knownIn(limits));
+  const lacking = lackingWindows(plan && defaultLimits(plan.name), limitsIn(limits));
   return html`<div class="grid">
       ${limitFields('Requests', (name) => ({
         value: plan?.[name],
@@ -38,7 +38,7 @@ function limitsForm(form: FormTexts, plan?: Plan) {
       plan === undefined
         ? nothing
         : html`<div class="effect" aria-live="polite">
-            <above-limits .plan=${plan.name} .limits=${JSON.stringify(knownIn(limits))}></above-limits>
+            <above-limits .plan=${plan.name} .limits=${JSON.stringify(limitsIn(limits))}></above-limits>
           </div>`
     }`;
 }
