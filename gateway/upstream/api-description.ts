@@ -150,7 +150,7 @@ export function loadApiDescription(
     access: summarize(operations),
     everything: { pattern: '*', allow: [...new Set(routes.flatMap(({ allow }) => allow))] },
     // A key is asked for under these alone, as they are spelled.
-    match: createMatch<ApiRoute>([...routes, descriptionRoute], basePaths),
+    match: createMatch([...routes, descriptionRoute], basePaths),
   };
 }
 

@@ -5,6 +5,7 @@ import {
   parametersOf,
   referenceOf,
   resolveReference,
+  textOf,
   type Fields,
 } from './service-description.ts';
 
@@ -59,18 +60,6 @@ const contentShape = z.record(
 
 const headerShape = z.object({ description: z.string().optional(), schema: schemaShape.default({}) });
 
-const documentShape = z.object({
-  info: z.object({
-    title: z.string(),
-    version: z.string(),
-    description: z.string().default(''),
-  }),
-  paths: z.record(z.string(), z.record(z.string(), z.unknown())),
-  components: z
-    .looseObject({ schemas: z.record(z.string(), schemaShape).default({}) })
-    .default({ schemas: {} }),
-});
-
 export type Schema = z.infer<typeof schemaShape>;
 type OperationShape = z.infer<ReturnType<typeof operationShapeOf>>;
 export type Parameter = OperationShape['parameters'][number];
@@ -100,18 +89,21 @@ export interface ApiDocument {
  */
 export function readApiDocument(json: string, serverPath: string, supportUrl?: string): ApiDocument {
   const root = fieldsOf(JSON.parse(json));
-  const { info, paths, components } = documentShape.parse(root);
+  const { title, version, description } = fieldsOf(root['info']);
   const operationShape = operationShapeOf(root);
-  const operations = Object.entries(paths).flatMap(([path, item]) =>
-    methods.flatMap((method) => {
+  const operations = Object.entries(fieldsOf(root['paths'])).flatMap(([path, value]) => {
+    const item = fieldsOf(value);
+    return methods.flatMap((method) => {
       if (item[method] === undefined) return [];
       const fields = fieldsOf(item[method]);
       const operation = operationShape.parse({ ...fields, parameters: parametersOf(item, fields) });
       return [{ ...operation, method: method.toUpperCase(), path: serverPath + path }];
-    }),
-  );
-  const schemas = Object.entries(components.schemas).map(([name, schema]) => ({ name, schema }));
-  return { ...info, supportUrl, operations, schemas };
+    });
+  });
+  const shapes = z.record(z.string(), schemaShape).parse(fieldsOf(root['components'])['schemas'] ?? {});
+  const schemas = Object.entries(shapes).map(([name, schema]) => ({ name, schema }));
+  const texts = { title: textOf(title), version: textOf(version), description: textOf(description) };
+  return { ...texts, supportUrl, operations, schemas };
 }
 
 /** An operation whose parts may be references into the document. */

@@ -112,10 +112,10 @@ export function overlap(one: string, other: string): boolean {
 }
 
 /** Routes by the first of their remaining segments. */
-interface Branch<Route> {
-  route?: Route;
-  texts: Map<string, Branch<Route>>;
-  parameter?: Branch<Route>;
+interface Branch {
+  route?: ApiRoute;
+  texts: Map<string, Branch>;
+  parameter?: Branch;
 }
 
 /**
@@ -123,12 +123,12 @@ interface Branch<Route> {
  * description wins over a path that everything is under, of which the longest wins. Case-sensitive, without a trailing slash.
  * @param basePaths paths that a path must be under if it is not one of the concrete ones
  */
-export function createMatch<Route extends ApiRoute>(
-  routes: readonly Route[],
+export function createMatch(
+  routes: readonly ApiRoute[],
   basePaths?: readonly string[],
-): (path: string) => Route | undefined {
-  const concrete = new Map<string, Route>();
-  const root: Branch<Route> = { texts: new Map() };
+): (path: string) => ApiRoute | undefined {
+  const concrete = new Map<string, ApiRoute>();
+  const root: Branch = { texts: new Map() };
   const passing = routes
     .filter(({ under }) => under !== undefined)
     .toSorted((one, other) => (other.under ?? '').length - (one.under ?? '').length);
@@ -139,7 +139,7 @@ export function createMatch<Route extends ApiRoute>(
   }
   return (path) => concrete.get(path) ?? search(path);
 
-  function search(path: string): Route | undefined {
+  function search(path: string): ApiRoute | undefined {
     if (isAmbiguousPath(path) || (basePaths !== undefined && !isUnder(basePaths, path))) return undefined;
     const described = find(root, path.split('/'), 0);
     if (described !== undefined || passing.length === 0) return described;
@@ -148,7 +148,7 @@ export function createMatch<Route extends ApiRoute>(
   }
 }
 
-function branchOf<Route>(root: Branch<Route>, segments: readonly string[]): Branch<Route> {
+function branchOf(root: Branch, segments: readonly string[]): Branch {
   let branch = root;
   for (const segment of segments) {
     const next = (template.test(segment) ? branch.parameter : branch.texts.get(segment)) ?? {
@@ -161,11 +161,7 @@ function branchOf<Route>(root: Branch<Route>, segments: readonly string[]): Bran
   return branch;
 }
 
-function find<Route>(
-  branch: Branch<Route> | undefined,
-  segments: readonly string[],
-  index: number,
-): Route | undefined {
+function find(branch: Branch | undefined, segments: readonly string[], index: number): ApiRoute | undefined {
   const segment = segments[index];
   if (branch === undefined || segment === undefined) return branch?.route;
   const found = find(branch.texts.get(segment), segments, index + 1);

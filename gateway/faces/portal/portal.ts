@@ -3,7 +3,7 @@ import { Router, type RequestHandler } from 'express';
 import type { Logger } from 'pino';
 import type { PublicAddress } from '../../platform/http/addresses.ts';
 import type { AddressLimit } from '../../quota/address-limit.ts';
-import { createMatch, type ApiRoute } from '../../upstream/routes.ts';
+import { createMatch } from '../../upstream/routes.ts';
 import { createConsoleRedis, type ConsoleRedis } from '../api/console-redis.ts';
 import { createPortalAccess } from './portal-access.ts';
 import { createPortalApi, portalApiPath, portalApiRoutes } from './portal-api.ts';
@@ -59,7 +59,7 @@ export function createPortal(dependencies: PortalDependencies) {
 }
 
 const methodsOf = Map.groupBy(portalApiRoutes, ({ path }) => path);
-const match = createMatch<ApiRoute>([
+const match = createMatch([
   ...['/portal', '/portal/assets/{version}/{file}'].map((pattern) => ({
     pattern,
     allow: ['GET', 'HEAD', 'OPTIONS'],
