@@ -12,7 +12,6 @@ import { defaultPlans } from '../limits/limits.ts';
 import type { Config } from '../platform/config/config.ts';
 import { listen, publicEndpoint } from '../platform/config/endpoints.ts';
 import type { InstanceConfig } from '../platform/config/instance-config.ts';
-import { createConnectionReport } from '../platform/http/connection-limits.ts';
 import { createHttpServer } from '../platform/http/http-server.ts';
 import type { Metrics } from '../platform/observability/metrics.ts';
 import type { Tracing } from '../platform/observability/tracing.ts';
@@ -82,8 +81,8 @@ export function createInstance(dependencies: InstanceDependencies): Service {
     ...gatewayApp,
     limits,
     onRawResponse: gatewayApp.recordRawResponse,
-    onOpenConnections: (count) => metrics.connections.set(count),
-    ...createConnectionReport({ log, metrics, limits }),
+    metrics,
+    log,
   });
 
   function status(): Health['status'] {

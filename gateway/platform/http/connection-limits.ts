@@ -10,23 +10,12 @@ import type { IdleConnections } from './client-connections.ts';
 /** The limit that a connection exceeds: that of all connections, or that of its address. */
 export type ConnectionLimit = 'total' | 'address';
 
-/** What decides on connections, and who is told of them. */
-export interface ConnectionObservers {
+export interface ConnectionDependencies {
   /** Whether an address belongs to a trusted proxy, whose clients share its address. */
   isProxy: (address: string) => boolean;
-  /** Called with the number of open connections of this process. */
-  onOpenConnections: (count: number) => void;
-  /** Called for each idle connection that is closed for a new one. */
-  onClosedIdleConnection: () => void;
-  /** Called for each refused connection, with its address or IPv6 network. */
-  onRefusedConnection: (limit: ConnectionLimit, group: string) => void;
-}
-
-interface ConnectionLimitsOptions extends ConnectionObservers {
-  maxConnections: number;
-  maxConnectionsPerAddress: number;
-  /** Connections that give way to new ones. */
-  idle: IdleConnections;
+  limits: HttpLimits;
+  metrics: Pick<Metrics, 'connections' | 'refusedConnections'>;
+  log: Logger;
 }
 
 /** Refused connections beyond this number are closed at once. They take files that the process may open (`ulimit -n`). */
@@ -37,31 +26,45 @@ const refusalTimeoutMs = 1000;
 /**
  * Counts connections. For one beyond the limit of all, the one that is idle longest is closed: clients that keep many open
  * and hardly use them can't lock others out. If none is idle, or its address has too many, the new one is not served, but
- * stays open for a moment so that its request gets a response.
+ * stays open for a moment so that its request gets a response. Of what is refused or closed because of a limit, the first of a
+ * minute is logged.
+ * @param idle connections that give way to new ones
  * @returns the limit that each refused connection exceeds
  */
 export function limitConnections(
   server: Server,
-  options: ConnectionLimitsOptions,
+  idle: IdleConnections,
+  { isProxy, limits, metrics, log }: ConnectionDependencies,
 ): Pick<WeakMap<Socket, ConnectionLimit>, 'get'> {
-  const { maxConnections, maxConnectionsPerAddress, idle, isProxy, onOpenConnections } = options;
+  const { maxConnections, maxConnectionsPerAddress } = limits;
+  const isLogDue = createLogThrottle();
   const takeSlotOf = createSlots(Infinity, maxConnectionsPerAddress);
   const refused = new WeakMap<Socket, ConnectionLimit>();
   let open = 0;
   let openRefused = 0;
 
   function admit(socket: Socket, freeSlot: () => void): void {
-    onOpenConnections((open += 1));
+    metrics.connections.set((open += 1));
     idle.add(socket);
     socket.once('close', () => {
       idle.remove(socket);
-      onOpenConnections((open -= 1));
+      metrics.connections.set((open -= 1));
       freeSlot();
     });
   }
 
-  function refuse(socket: Socket, limit: ConnectionLimit, group: string): void {
-    options.onRefusedConnection(limit, group);
+  function refuse(socket: Socket, limit: ConnectionLimit, address: string): void {
+    metrics.refusedConnections.inc({ limit });
+    if (isLogDue(limit)) {
+      if (limit === 'total')
+        log.warn({ maxConnections }, 'connections are refused: MAX_CONNECTIONS are open');
+      else {
+        log.warn(
+          { address, maxConnectionsPerAddress },
+          'connections of an address are refused: MAX_CONNECTIONS_PER_ADDRESS are open',
+        );
+      }
+    }
     refused.set(socket, limit);
     if (openRefused >= maxOpenRefused) {
       socket.destroy();
@@ -85,41 +88,12 @@ export function limitConnections(
         freeSlot();
         return refuse(socket, 'total', group);
       }
-      options.onClosedIdleConnection();
+      if (isLogDue('idle'))
+        log.warn({ maxConnections }, 'idle connections are closed for new ones: MAX_CONNECTIONS are open');
     }
     admit(socket, freeSlot);
   });
   return refused;
-}
-
-interface ConnectionReportDependencies {
-  log: Logger;
-  metrics: Pick<Metrics, 'refusedConnections'>;
-  limits: HttpLimits;
-}
-
-/** Counts refused connections, and logs the first of a minute that is refused or closed because of a limit. */
-export function createConnectionReport({ log, metrics, limits }: ConnectionReportDependencies) {
-  const { maxConnections, maxConnectionsPerAddress } = limits;
-  const isDue = createLogThrottle();
-  return {
-    onClosedIdleConnection(): void {
-      if (!isDue('idle')) return;
-      log.warn({ maxConnections }, 'idle connections are closed for new ones: MAX_CONNECTIONS are open');
-    },
-    onRefusedConnection(limit: ConnectionLimit, address: string): void {
-      metrics.refusedConnections.inc({ limit });
-      if (!isDue(limit)) return;
-      if (limit === 'total') {
-        log.warn({ maxConnections }, 'connections are refused: MAX_CONNECTIONS are open');
-      } else {
-        log.warn(
-          { address, maxConnectionsPerAddress },
-          'connections of an address are refused: MAX_CONNECTIONS_PER_ADDRESS are open',
-        );
-      }
-    },
-  };
 }
 
 /**

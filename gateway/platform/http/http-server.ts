@@ -3,7 +3,6 @@ import { createServer, IncomingMessage, ServerResponse, type RequestListener, ty
 import type { Socket } from 'node:net';
 import type { Express } from 'express';
 import { GatewayError } from '../../errors.ts';
-import type { HttpLimits } from '../config/config.ts';
 import { peerAddress } from './addresses.ts';
 import {
   closeSlowReaders,
@@ -14,11 +13,11 @@ import {
   type Drain,
   type Exchange,
 } from './client-connections.ts';
-import { limitConnections, type ConnectionLimit, type ConnectionObservers } from './connection-limits.ts';
+import { limitConnections, type ConnectionDependencies, type ConnectionLimit } from './connection-limits.ts';
 import { hasBody, raiseRequestError } from './request.ts';
 import { helpLink, parserError, sendRawResponse, tooManyConnections } from './response.ts';
 
-interface HttpServerOptions extends ConnectionObservers {
+interface HttpServerOptions extends ConnectionDependencies {
   app: RequestListener;
   messageClasses: MessageClasses;
   /** Whether a request becomes a WebSocket; any other that asks for an upgrade is served as if it did not. */
@@ -27,7 +26,6 @@ interface HttpServerOptions extends ConnectionObservers {
   closeWebSockets: () => void;
   /** All methods of the API, for the response to CONNECT. */
   allow: () => readonly string[];
-  limits: HttpLimits;
   /** Charges the address for something that became no request. @returns rate limit headers for the response to it */
   chargeAddress: (address: string, error: GatewayError) => Promise<Record<string, string>>;
   /** Called for each such response, which no step of the journey sees, with the client's address. */
@@ -62,7 +60,7 @@ export function createHttpServer(options: HttpServerOptions): { server: Server; 
   });
   // Node would silently drop headers beyond its count, and its parser could use a Content-Length that no step sees.
   server.maxHeadersCount = 0;
-  const refused = limitConnections(server, { ...options, ...limits, idle });
+  const refused = limitConnections(server, idle, options);
   const serve: RequestListener = (req, res) => {
     const limit = refused.get(req.socket);
     if (limit !== undefined) return refuseConnection(req, limit);
