@@ -92,8 +92,17 @@ export interface CommandForm {
   asks?: (session: Session, target: string) => string | undefined | Promise<string | undefined>;
 }
 
-/** Columns of a list by their headings: the name of a field, or what makes a cell of an item. */
-export type Columns<Item> = Readonly<Record<string, (keyof Item & string) | ((item: Item) => Cell)>>;
+/** How the command prints a list. */
+export interface Layout<Item> {
+  /** By their headings: the name of a field, or what makes a cell of an item. */
+  columns: Readonly<Record<string, (keyof Item & string) | ((item: Item) => Cell)>>;
+  /** Columns that a table has only if an item has a value for them. */
+  sparse?: readonly string[];
+  /** Fields of the CSV, if these are not the columns. The names are stable: they are only added, at the end. */
+  csv?: readonly (keyof Item & string)[];
+  /** What is printed if `--output` is not given; a table by default. */
+  format?: 'csv';
+}
 
 interface Page<Item> {
   items: Item[];
@@ -146,15 +155,7 @@ interface Listing<Input, Item> extends Described {
   input?: z.ZodType<Input>;
   /** Of the route. */
   result: z.ZodType<Page<Item>>;
-  command?: Omit<CommandForm, 'asks'> & {
-    columns: Columns<Item>;
-    /** Columns that a table has only if an item has a value for them. */
-    sparse?: readonly string[];
-    /** Fields of the CSV, if these are not the columns. The names are stable: they are only added, at the end. */
-    csv?: readonly (keyof Item & string)[];
-    /** What is printed if `--output` is not given; a table by default. */
-    format?: 'csv';
-  };
+  command?: Omit<CommandForm, 'asks'> & Layout<Item>;
   /** Of a list of any length, which its route sends page by page: as JSON, or as a CSV file. */
   streams?: 'json' | { fields: readonly (keyof Item & string)[]; fileName: (input: Input) => string };
   /** All items, for the command. */
@@ -193,23 +194,18 @@ export interface ChangeOperation
 /** Prints all items of a list. */
 export type PrintItems = <Item>(items: Items<Item>, layout: Layout<Item>) => Promise<void>;
 
-export interface Layout<Item> {
-  columns: Columns<Item>;
-  sparse?: readonly string[] | undefined;
-  csv?: readonly (keyof Item & string)[] | undefined;
-  format?: 'csv' | undefined;
-}
-
-interface TextStream {
-  /** Under which a browser saves it; undefined for a response to a program. */
-  fileName: string | undefined;
-  write: (session: Session) => AsyncIterable<string>;
-}
-
 export interface ListOperation extends Common {
   kind: 'list';
-  /** Of a list that its route streams. */
-  stream?: { type: string; open(call: RawCall): TextStream } | undefined;
+  /** Of a list that its route streams. fileName: under which a browser saves it; undefined for a response to a program. */
+  stream?:
+    | {
+        type: string;
+        open(call: RawCall): {
+          fileName: string | undefined;
+          write: (session: Session) => AsyncIterable<string>;
+        };
+      }
+    | undefined;
   /** For the command. */
   printed(call: RawCall, print: PrintItems): (session: Session) => Promise<void>;
 }
@@ -309,9 +305,8 @@ export function list<Input, Item extends object>(definition: Listing<Input, Item
       };
     },
     printed(raw, print) {
-      const { columns = {}, ...layout } = command ?? {};
       const call = parsed(input, raw);
-      return async (session) => print(await run(session, call), { columns, ...layout });
+      return async (session) => print(await run(session, call), command ?? { columns: {} });
     },
   };
 }

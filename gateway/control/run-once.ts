@@ -17,9 +17,6 @@ export interface IdempotentRequest {
   isRefusal: (error: unknown) => boolean;
 }
 
-export type OnceOutcome =
-  { outcome: 'done'; json: string; replayed: boolean } | { outcome: 'in_use' | 'reused' };
-
 const keptMs = dayMs;
 
 const storedSchema = z.object({ fingerprint: z.string(), response: z.string().optional() });
@@ -36,7 +33,7 @@ export async function runOnce(
   { redis }: Pick<Session, 'redis'>,
   { key, secret, content, isRefusal }: IdempotentRequest,
   run: () => Promise<string>,
-): Promise<OnceOutcome> {
+): Promise<{ outcome: 'done'; json: string; replayed: boolean } | { outcome: 'in_use' | 'reused' }> {
   const derive = (use: string) => Buffer.from(hkdfSync('sha256', secret, key, `idempotency ${use}`, 32));
   const place = redisKeys.idempotency(derive('id').toString('hex'));
   const cipherKey = derive('response');

@@ -44,21 +44,23 @@ const given = (fields: Record<string, string>) =>
 const isKey = (line: TransferredLine): line is PlacedKey => 'record' in line;
 
 const fields = z.record(z.string(), z.string());
-const lineFields = {
-  customerId: z.string().refine(isCustomerId, 'is not cus_ and 1 to 96 letters, digits, _ and -'),
-  customer: fields,
-  sha256: z
-    .string()
-    .regex(/^[\da-f]{64}$/, 'is not a SHA-256 in hexadecimal')
-    .optional(),
-  key: fields
-    .refine(({ id = '' }) => keyIdPattern.test(id) && !isCustomerId(id), 'has no valid id')
-    .optional(),
-};
-const lineSchema = z.strictObject(lineFields, {
-  error: ({ code }) =>
-    code === 'unrecognized_keys' ? undefined : 'it is not JSON as ops keys export prints it',
-});
+const lineSchema = z.strictObject(
+  {
+    customerId: z.string().refine(isCustomerId, 'is not cus_ and 1 to 96 letters, digits, _ and -'),
+    customer: fields,
+    sha256: z
+      .string()
+      .regex(/^[\da-f]{64}$/, 'is not a SHA-256 in hexadecimal')
+      .optional(),
+    key: fields
+      .refine(({ id = '' }) => keyIdPattern.test(id) && !isCustomerId(id), 'has no valid id')
+      .optional(),
+  },
+  {
+    error: ({ code }) =>
+      code === 'unrecognized_keys' ? undefined : 'it is not JSON as ops keys export prints it',
+  },
+);
 
 /** @throws InvalidOperation or UnexpectedValue for a line that is invalid */
 export function parseLine(text: string): TransferredLine {
@@ -72,28 +74,21 @@ export function parseLine(text: string): TransferredLine {
   return { place, customer, ...parseApiKey(place, { customer: data.customer, key }) };
 }
 
-/** Numbers of records of a file, by outcome: those of keys, and of customers that have no key in it. */
-export interface ImportResult {
-  added: number;
-  /** Present, perhaps changed since the export: not touched. */
-  unchanged: number;
-  /** Revoked or expired for longer than records are kept. */
-  outdated: number;
-}
-
 const batchSize = 100;
 
 /**
  * Imports exported records, as one audit entry: an entry for each would drive all others out of the log. All lines are checked
  * before the first one is written, so that an invalid file changes nothing. Present records are not touched, so that importing
  * twice is the same as once, also after an import that ended early.
+ * @returns numbers of records of the file: those of keys, and of customers that have no key in it. Unchanged ones are present,
+ * perhaps changed since the export; outdated ones have ended for longer than records are kept.
  * @throws InvalidOperation that names the line
  */
 export async function importKeys(
   lines: AsyncIterable<string> | Iterable<string>,
   { redis, audit, now }: Session,
-): Promise<ImportResult> {
-  const result: ImportResult = { added: 0, unchanged: 0, outdated: 0 };
+) {
+  const result = { added: 0, unchanged: 0, outdated: 0 };
   const absent: TransferredLine[] = [];
   const seen = new Map<string, number>();
   let number = 0;

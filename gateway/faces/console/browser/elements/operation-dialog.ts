@@ -1,19 +1,18 @@
 import { html, nothing } from 'lit';
 import { textIn } from '../../../../limits/record-fields.ts';
 import { ask, type Secret } from '../../../browser/elements/ask-dialog.ts';
-import { field, type FormTexts } from '../../../browser/elements/fields.ts';
+import { checkbox, choice, dateField, field, type FormTexts } from '../../../browser/elements/fields.ts';
 import { menuColumn, type Action } from '../../../browser/elements/menu.ts';
 import type { PolledElement } from '../../../browser/elements/polled-element.ts';
-import { capitalized, withTimes } from '../../../browser/format.ts';
+import { capitalized, isoTime, localTime, withTimes } from '../../../browser/format.ts';
 import { fact } from '../../../browser/page-facts.ts';
 import { ApiFailure } from '../../../browser/request.ts';
 import type { Changed } from '../../../browser/responses.ts';
-import type { Dialog } from '../../dialogs.ts';
+import type { Dialog, DialogField } from '../../dialogs.ts';
 import { api } from '../api.ts';
 import { findOne, keyPath } from '../key.ts';
 import { router } from '../router.ts';
 import { session } from '../session.ts';
-import { formField, formValue } from './operation-fields.ts';
 
 type Page = PolledElement<unknown>;
 
@@ -155,3 +154,53 @@ const namesOf = (noun: string) =>
 /** A text with the fields of a record in their places. */
 const filled = (text = '', record: object = {}) =>
   text.replaceAll(/\{(\w+)\}/g, (_place, name: string) => textIn(record, name));
+
+/** A field for what an operation takes. @param record that has it already */
+function formField(
+  { name, label, kind, type, choices, chosen, ...options }: DialogField & { autofocus?: boolean },
+  record?: object,
+) {
+  const value = record && textIn(record, name);
+  if (choices !== undefined && type === 'list') {
+    const isChosen = (each: string) => value?.split(' ').includes(each) === true;
+    return html`<fieldset>
+      <legend>${label}</legend>
+      ${choices.map(([each, text]) => checkbox(text, String(each), { checked: isChosen(String(each)) }))}
+    </fieldset>`;
+  }
+  if (choices !== undefined)
+    return choice(label, name, choices, { ...options, value: String(chosen ?? choices[0]?.[0]) });
+  if (type === 'boolean') return checkbox(label, name, { checked: value === 'true' });
+  if (kind === 'time') {
+    return value === undefined
+      ? dateField(label, name)
+      : field(`${label} (your time zone)`, name, {
+          type: 'datetime-local',
+          step: '1',
+          value: localTime(value),
+        });
+  }
+  return field(label, name, {
+    maxlength: type === 'list' ? 5000 : 100,
+    ...options,
+    type: kind ?? (type === 'number' ? type : 'text'),
+    value,
+  });
+}
+
+/** What the operation takes for what is in the field. */
+function formValue({ name, kind, type, choices, nullable }: DialogField, form: FormTexts): unknown {
+  const empty = nullable ? null : undefined;
+  if (type === 'list') {
+    const given =
+      choices === undefined
+        ? form(name).split(/[\s,]+/)
+        : choices.map(([each]) => (form(String(each)) === '' ? '' : each));
+    const items = given.filter((item) => item !== '');
+    return items.length === 0 ? empty : items;
+  }
+  if (type === 'boolean') return form(name) !== '';
+  const text = kind === 'time' ? isoTime(form(name)) : form(name);
+  if (text === '') return empty;
+  return type === 'number' ? Number(text) : text;
+}

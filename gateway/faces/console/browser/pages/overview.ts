@@ -1,10 +1,10 @@
 import '../../../browser/elements/time-chart.ts';
 import { html, nothing } from 'lit';
-import type { ChartSeries } from '../../../browser/elements/chart-options.ts';
 import { PolledElement } from '../../../browser/elements/polled-element.ts';
 import { sinceFirst, sparkline } from '../../../browser/elements/sparkline.ts';
 import { stateTag } from '../../../browser/elements/state-tag.ts';
 import { count, listTable } from '../../../browser/elements/table.ts';
+import type { ChartSeries } from '../../../browser/elements/time-chart.ts';
 import {
   formatMilliseconds,
   formatNumber,
