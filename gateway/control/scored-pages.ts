@@ -65,13 +65,6 @@ export interface Search<Item> {
   find(members: readonly string[]): Promise<readonly (Item | undefined)[]>;
 }
 
-interface FoundPage<Item> {
-  items: Item[];
-  next: string | null;
-  /** Members that were looked at. */
-  read: number;
-}
-
 /** All that is found by ascending score, in pages. */
 export async function* allFound<Item>(
   redis: RedisClient,
@@ -91,16 +84,16 @@ const readAtOnce = 100;
 /**
  * Reads one page: of all members no more than it needs, and never many more than `maxRead`, however few of them match.
  * @param page after: `next` of the page before
+ * @returns read: number of members that were looked at
  * @throws InvalidOperation for an invalid `after`
  */
 export async function readFoundPage<Item>(
   redis: RedisClient,
   { key, order = 'descending', only, find }: Search<Item>,
   { after, size, maxRead }: { after?: string | undefined; size: number; maxRead: number },
-): Promise<FoundPage<Item>> {
-  const position = parsePosition(after);
+): Promise<{ items: Item[]; next: string | null; read: number }> {
   // One more than the page shows whether there is another one.
-  const options = { key, order, after: position, size: size + 1, further: readAtOnce };
+  const options = { key, order, after: parsePosition(after), size: size + 1, further: readAtOnce };
   const found: { at: ScoredMember; item: Item }[] = [];
   let read = 0;
   const pageAt = (last: ScoredMember | undefined) => ({
@@ -126,15 +119,13 @@ const alone = (member: string): ScoredMember[] => [{ member, score: 0 }];
 /** A member as the `next` of a page. */
 const formatPosition = ({ score, member }: ScoredMember) => `${score}:${member}`;
 
-/** A score as JavaScript writes it. One that was set by hand may be of any size. */
-export const scorePattern = String.raw`-?(?:Infinity|\d{1,21}(?:\.\d{1,25})?(?:e[+-]\d{1,3})?)`;
-
-const positionPattern = new RegExp(`^(${scorePattern}):(.{1,200})$`);
+/** A `next`, with a score as JavaScript writes it. One that was set by hand may be of any size. */
+export const position = /^(-?(?:Infinity|\d{1,21}(?:\.\d{1,25})?(?:e[+-]\d{1,3})?)):(.{1,200})$/;
 
 /** @throws InvalidOperation for a text that is no `next` */
 function parsePosition(text: string | undefined): ScoredMember | undefined {
   if (text === undefined) return undefined;
-  const [, score, member] = positionPattern.exec(text) ?? [];
+  const [, score, member] = position.exec(text) ?? [];
   if (score === undefined || member === undefined) {
     throw new InvalidOperation('the page does not exist: use the "next" of the page before it as "after"');
   }

@@ -4,10 +4,8 @@ import { banInput } from '../keys/key-input.ts';
 import { keyShown } from '../keys/key-operations.ts';
 import { countInput, nextInput, pageOf } from '../list-schemas.ts';
 import { changeAndShow, list } from '../operation.ts';
-import { allFound, readFoundPage, scorePattern } from '../scored-pages.ts';
+import { allFound, position, readFoundPage } from '../scored-pages.ts';
 import { addBan, banSchema, liftBan, searchBans, type ActiveBan } from './bans.ts';
-
-const afterPattern = new RegExp(String.raw`^${scorePattern}:[\w-]{1,100}$`);
 
 export const banOperations = [
   list({
@@ -22,7 +20,7 @@ export const banOperations = [
     },
     summary: 'Active bans that gateways have observed or operators have made, soonest to expire first',
     input: z.strictObject({
-      after: nextInput.regex(afterPattern, { error: 'is not the next of a page' }).optional(),
+      after: nextInput.regex(position, { error: 'is not the next of a page' }).optional(),
       limit: countInput(500, 100),
     }),
     responds: 'A page',

@@ -7,7 +7,7 @@ import type { RedisClient } from '../../platform/redis/redis-client.ts';
 import type { KeyPlace } from '../../platform/redis/redis-keys.ts';
 import { enterprisePlan, parsePlanLimits, windowFields } from '../../quota/plan-settings.ts';
 import { defaultBanPolicy, type BanPolicy } from '../../quota/policies.ts';
-import { readUsage, type Usage } from '../../quota/usage.ts';
+import { readUsage } from '../../quota/usage.ts';
 import { readPlanLimits } from '../plans/plan-names.ts';
 
 /** Limit of one window of a customer, and where it comes from. */
@@ -74,18 +74,17 @@ export const windowTexts = (windows: WindowViews) =>
       : `${used} of ${limit} used, ${remaining} remaining, resets at ${resetsAt}`,
   );
 
-/** What a customer has used of its windows now, and what one of its keys has done to be banned. */
-export interface WindowsNow extends Pick<Usage, 'strikes' | 'nowMs'> {
-  windows: WindowViews;
-}
-
-/** Reads them by one Redis command. Counts nothing. @param limits null for one that is not known */
+/**
+ * Reads what a customer has used of its windows now, and what one of its keys has done to be banned, by one Redis command. Counts
+ * nothing.
+ * @param limits null for one that is not known
+ */
 export async function readWindows(
   redis: RedisClient,
   place: KeyPlace,
   limits: ByWindow<number | null>,
   banPolicy: BanPolicy = defaultBanPolicy,
-): Promise<WindowsNow> {
+) {
   const usage = await readUsage(redis, {
     place,
     rev: anyRev,

@@ -4,7 +4,7 @@ import { apiKeyState } from '../../keys/records.ts';
 import { keyFields, searchedNames, searchedWords, textIn } from '../../limits/record-fields.ts';
 import { keyPattern, keyPrefix } from '../../platform/config/key-prefix.ts';
 import type { RedisClient } from '../../platform/redis/redis-client.ts';
-import { redisKeys, type KeyPlace } from '../../platform/redis/redis-keys.ts';
+import { redisKeys } from '../../platform/redis/redis-keys.ts';
 import { InvalidOperation } from '../invalid-operation.ts';
 import { pageOf, searchInput, textMatcher } from '../list-schemas.ts';
 import { allFound, type Search } from '../scored-pages.ts';
@@ -12,14 +12,7 @@ import type { Session } from '../session.ts';
 import { timeInput } from './key-input.ts';
 import { keyRowSchema, keyStates, readKeyRow, type KeyRow } from './key-view.ts';
 import { assertNotApiKey, assertSearchable, containsApiKey } from './pasted-key.ts';
-import {
-  findStoredKey,
-  placeOfHash,
-  placesOf,
-  readKeyOfHash,
-  readStoredKey,
-  type PlacedKey,
-} from './stored-keys.ts';
+import { findStoredKey, placeOfHash, readEach, readKeyOfHash, type PlacedKey } from './stored-keys.ts';
 
 /** What keys have to match, all of it. */
 export const keyConditions = z.strictObject({
@@ -58,13 +51,11 @@ export async function searchKeys(
   const exact = text === '' ? undefined : await findExactly(text, redis);
   const matchesText = text === '' || exact !== undefined ? undefined : keyTextMatcher(text);
 
-  async function findRow(id: string, place: KeyPlace | undefined): Promise<KeyRow | undefined> {
-    const key = place && (await readStoredKey(redis, place));
-    if (key === undefined) return undefined;
+  async function findRow(key: PlacedKey): Promise<KeyRow | undefined> {
     const { record } = key;
     if (plan !== undefined && record.plan !== plan) return undefined;
     const texts = searched.map((name) => textIn(record, name));
-    if (matchesText?.({ id, hint: record.hint, texts }) === false) return undefined;
+    if (matchesText?.({ ...record, texts }) === false) return undefined;
     if (expiresBefore !== undefined && !isBefore(record.expiresAt, expiresBefore)) return undefined;
     const stored = state === 'banned' ? 'active' : state;
     if (stored !== undefined && apiKeyState(record, now()) !== stored) return undefined;
@@ -80,10 +71,7 @@ export async function searchKeys(
       ? { key: redisKeys.bans, order: 'ascending' }
       : { key: redisKeys.apiKeysByCreation }),
     only: exact?.record.id,
-    async find(ids) {
-      const places = await placesOf(redis, ids);
-      return Promise.all(ids.map((id, index) => findRow(id, places[index])));
-    },
+    find: async (ids) => Promise.all((await readEach(redis, ids)).map(async (key) => key && findRow(key))),
   };
 }
 

@@ -90,7 +90,10 @@ export async function readStoredKey(redis: RedisClient, place: KeyPlace): Promis
 }
 
 /** Reads keys by their ids. Undefined stands for those without a record: they are being issued, or ended more than 90 days ago. */
-async function readEach(redis: RedisClient, ids: readonly string[]): Promise<(PlacedKey | undefined)[]> {
+export async function readEach(
+  redis: RedisClient,
+  ids: readonly string[],
+): Promise<(PlacedKey | undefined)[]> {
   const places = await placesOf(redis, ids);
   return Promise.all(places.map(async (place) => place && readStoredKey(redis, place)));
 }

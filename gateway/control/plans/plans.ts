@@ -246,7 +246,11 @@ function decide(name: string, limits: LimitChange, stored: StoredSettings) {
 export async function removePlan(session: Session, name: string): Promise<SettingChange> {
   const { redis } = session;
   assertName(name);
-  assertRemovable(name);
+  const lasting = [...Object.keys(defaultPlans), enterprisePlan, anonymousPlan];
+  if (lasting.includes(name))
+    throw new InvalidOperation(
+      `${name} can't be removed: ${new Intl.ListFormat('en-GB').format(lasting)} always exist`,
+    );
   const setting = planSetting(name);
   const stored = await redis.hgetall(setting.key);
   if (Object.keys(stored).length === 0) {
@@ -261,14 +265,6 @@ export async function removePlan(session: Session, name: string): Promise<Settin
   const removal = removalOf(setting, stored);
   await writeSettings(session, [removal]);
   return removal;
-}
-
-/** @throws InvalidOperation for a plan that always exists */
-function assertRemovable(name: string): void {
-  if (![...Object.keys(defaultPlans), anonymousPlan, enterprisePlan].includes(name)) return;
-  throw new InvalidOperation(
-    `${name} can't be removed: ${Object.keys(defaultPlans).join(', ')}, ${enterprisePlan} and ${anonymousPlan} always exist`,
-  );
 }
 
 /** The limit that gateways need and that is missing or invalid. */

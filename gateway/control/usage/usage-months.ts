@@ -31,12 +31,8 @@ type CustomerMonth = z.infer<typeof customerMonthSchema>;
 
 const largestCount = 10;
 
-/** Reads the use of all customers in some months, without reading every customer. @param months as YYYY-MM */
-export function readUsageMonths(session: ReadingSession, months: readonly string[]): Promise<MonthUsage[]> {
-  return Promise.all(months.map((month) => readMonth(session, month)));
-}
-
-async function readMonth(session: ReadingSession, month: string): Promise<MonthUsage> {
+/** Reads the use of all customers in a month, without reading every customer. @param month as YYYY-MM */
+export async function readMonth(session: ReadingSession, month: string): Promise<MonthUsage> {
   const { redis } = session;
   const use: MonthUsage = { month, customers: 0, served: 0, refused: 0, plans: [], largest: [] };
   const dates = await keptDates(session, daysOfMonth(month));

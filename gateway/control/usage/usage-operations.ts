@@ -12,8 +12,8 @@ import {
   customerMonthSchema,
   lastMonths,
   monthUsageSchema,
+  readMonth,
   readMonthByCustomer,
-  readUsageMonths,
 } from './usage-months.ts';
 import { exportUsage, usageCsvColumns, usageRowSchema } from './usage-record.ts';
 
@@ -30,7 +30,7 @@ export const usageOperations = [
       'Sums are some seconds old. What a gateway has counted in the seconds before it was killed or lost Redis is missing from them; the use of each customer is exact.',
     responds: 'The last twelve UTC months, oldest first, the present one included',
     result: listOf(monthUsageSchema),
-    run: (session) => readUsageMonths(session, lastMonths(session.now(), 12)),
+    run: (session) => Promise.all(lastMonths(session.now(), 12).map((month) => readMonth(session, month))),
   }),
   list({
     operationId: 'listCustomerUsage',

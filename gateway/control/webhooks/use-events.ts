@@ -26,7 +26,7 @@ const unitsAt = (share: number, limit: number) => Math.ceil((limit * share) / 10
 const isoTime = (ms: number) => new Date(ms).toISOString();
 
 /** Finds events in the decisions on requests, without a further Redis command. */
-export function createUseObserver({ publish }: Pick<EventPublisher, 'publish'>) {
+export function createUseObserver({ publish }: { publish: (event: GatewayEvent, keptMs: number) => void }) {
   return {
     decided: (({ customerId, plan }, decision, units) => {
       if (decision.outcome !== 'allowed' || decision.isLocal) return;
@@ -76,8 +76,6 @@ export function createUseObserver({ publish }: Pick<EventPublisher, 'publish'>) 
     },
   };
 }
-
-export type EventPublisher = ReturnType<typeof createEventPublisher>;
 
 /** Further events are dropped: Redis has been down for long. */
 const maxPending = 1000;
