@@ -3,8 +3,7 @@ import { isIP, type Socket } from 'node:net';
 import express, { type Express, type RequestHandler, type Router } from 'express';
 import type { Health } from '../control/status/service.ts';
 import { GatewayError } from '../errors.ts';
-import { ApiError } from '../faces/api/api-error.ts';
-import { renderApiError } from '../faces/api/render-api-error.ts';
+import { ApiError, renderApiError } from '../faces/api/api-error.ts';
 import { closeSlowReaders } from '../platform/http/client-connections.ts';
 import { parserError, securityHeaders, sendRawResponse } from '../platform/http/response.ts';
 

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { readAudit } from '../../gateway/control/audit/audit-log.ts';
 import { addBan, liftBan } from '../../gateway/control/bans/bans.ts';
-import { rotateKey } from '../../gateway/control/keys/rotate-key.ts';
+import { rotateKey } from '../../gateway/control/keys/keys.ts';
 import { settingsOf } from '../../gateway/control/plans/plans-file.ts';
 import { removePlan, setPlan } from '../../gateway/control/plans/plans.ts';
 import { diffSettings, readStored, writeSettings } from '../../gateway/control/plans/settings.ts';

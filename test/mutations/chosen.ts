@@ -30,9 +30,9 @@ export const chosenChanges: readonly ChosenChange[] = [
     tests: [customerKeys],
   },
   {
-    source: 'gateway/control/keys/rotate-key.ts',
+    source: 'gateway/control/keys/keys.ts',
     before: 'const issued = await issueFurtherKey(session, customerId, wanted, confine);',
-    after: "const issued = await (await import('./keys.ts')).issueKey(session, { ...wanted, plan: 'free' });",
+    after: "const issued = await issueKey(session, { ...wanted, plan: 'free' });",
     tests: ['gateway/customers.test.ts'],
   },
   {

@@ -61,7 +61,6 @@ const byHand = {
     'portal/portal-api.ts',
   ],
   'live figures, streams and files': [
-    'api/live-routes.ts',
     'command/keys-transfer.ts',
     'command/plans-file.ts',
     'command/status.ts',

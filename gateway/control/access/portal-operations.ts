@@ -7,8 +7,7 @@ import { customerState, customerViewSchema } from '../customers/find-customers.t
 import { showCustomer } from '../customers/stored-customers.ts';
 import { InvalidOperation } from '../invalid-operation.ts';
 import { graceInput, portalKeyInput, withoutNulls } from '../keys/key-input.ts';
-import { issueFurtherKey, revokeKey, type IssuedApiKey } from '../keys/keys.ts';
-import { rotateKey } from '../keys/rotate-key.ts';
+import { issueFurtherKey, revokeKey, rotateKey, type IssuedApiKey } from '../keys/keys.ts';
 import { countInput, listOf } from '../list-schemas.ts';
 import { change, read, type Operation, type OperationContext } from '../operation.ts';
 import type { Session } from '../session.ts';

@@ -33,8 +33,7 @@ import {
   type KeyDetail,
   type KeyView,
 } from './key-view.ts';
-import { changeKey, issueFurtherKey, issueKey, revokeKey, type IssuedApiKey } from './keys.ts';
-import { rotateKey } from './rotate-key.ts';
+import { changeKey, issueFurtherKey, issueKey, revokeKey, rotateKey, type IssuedApiKey } from './keys.ts';
 import { showStoredKey } from './stored-keys.ts';
 
 /** A page takes half a second at most, whatever the filter: the console goes on with `next`. */

@@ -1,21 +1,55 @@
 import express, { Router, type RequestHandler } from 'express';
 import { hashSecret } from '../../control/access/expiring-secrets.ts';
+import { listOf } from '../../control/list-schemas.ts';
 import type { OperationContext } from '../../control/operation.ts';
 import { countPlanCustomers } from '../../control/plans/plan-customers.ts';
 import { operations } from '../../control/registry.ts';
-import { createLive, shared, type LiveDependencies } from '../../control/status/live-state.ts';
+import {
+  createLive,
+  liveStateSchema,
+  shared,
+  type Live,
+  type LiveDependencies,
+} from '../../control/status/live-state.ts';
+import { trafficPointSchema } from '../../control/usage/traffic.ts';
 import { assertRole, assertScopes, callerOf, isReading, requirePermission } from './access/caller.ts';
 import type { ConsoleAccess } from './access/console-access.ts';
-import { ApiError } from './api-error.ts';
+import { ApiError, renderApiError } from './api-error.ts';
 import { changeReason } from './change-reason.ts';
 import type { ConsoleRedis } from './console-redis.ts';
 import { describeApi } from './document.ts';
-import { liveRoutes, type LiveApi } from './live-routes.ts';
 import { operationRoutes } from './operation-routes.ts';
-import { renderApiError } from './render-api-error.ts';
-import type { Route } from './route.ts';
+import { route, type Route } from './route.ts';
 import { createConsoleSignIn, sessionSchema } from './session.ts';
-import { sessionRoutes } from './sessions.ts';
+import { sessionRoutes, type SessionApi } from './sessions.ts';
+
+export interface LiveApi extends SessionApi {
+  live: Live;
+}
+
+/** What consoles poll. It is no operation: it is read once for all who ask, and tells of an unavailable Redis. */
+export const liveRoutes = [
+  route({
+    operationId: 'getLive',
+    http: 'GET /live',
+    noun: 'traffic',
+    summary: 'What is wrong, gateways, services, Redis, and what was counted in the last minute',
+    description: 'The overview asks for it every two seconds; one reading serves all consoles for a second.',
+    responds: 'The state of all gateways',
+    result: liveStateSchema,
+    handle: (_call, { live }: LiveApi) => live.state(),
+  }),
+  route({
+    operationId: 'getTraffic',
+    http: 'GET /traffic',
+    summary: 'Requests of all gateways by the minute in the last 24 hours',
+    description:
+      'A minute is there some seconds after its end; one reading serves all consoles for ten seconds.',
+    responds: 'A point for each minute, oldest first, without those amid others without requests',
+    result: listOf(trafficPointSchema),
+    handle: async (_call, { live }: LiveApi) => ({ items: await live.traffic(), next: null }),
+  }),
+];
 
 const parseBody = express.json({ limit: '64kb' });
 

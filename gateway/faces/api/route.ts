@@ -5,8 +5,7 @@ import type { Described, OperationContext } from '../../control/operation.ts';
 import { runOnce } from '../../control/run-once.ts';
 import type { Session } from '../../control/session.ts';
 import { callerOf, type Permitted } from './access/caller.ts';
-import { ApiError } from './api-error.ts';
-import { toApiError } from './render-api-error.ts';
+import { ApiError, toApiError } from './api-error.ts';
 
 export interface Changed<T> {
   result: T;

@@ -14,10 +14,9 @@ import { IssueForOperators, StaleKey } from '../../control/invalid-operation.ts'
 import { OvertakenChange } from '../../control/overtaken-change.ts';
 import { countPlanCustomers } from '../../control/plans/plan-customers.ts';
 import { callerOf } from '../api/access/caller.ts';
-import { ApiError } from '../api/api-error.ts';
+import { ApiError, renderApiError } from '../api/api-error.ts';
 import type { ConsoleRedis } from '../api/console-redis.ts';
 import { operationRoutes } from '../api/operation-routes.ts';
-import { renderApiError } from '../api/render-api-error.ts';
 import type { Route, RouteApi } from '../api/route.ts';
 import {
   createSessions,

@@ -6,11 +6,11 @@ import {
   issueFurtherKey,
   issueKey,
   revokeKey,
+  rotateKey,
   type ApiKeyChange,
   type FurtherApiKey,
   type NewApiKey,
 } from '../../../gateway/control/keys/keys.ts';
-import { rotateKey } from '../../../gateway/control/keys/rotate-key.ts';
 import { placeOfHash, showStoredKey } from '../../../gateway/control/keys/stored-keys.ts';
 import { hashApiKey } from '../../../gateway/keys/api-key-format.ts';
 import { readKeyPrefix, setKeyPrefix } from '../../../gateway/platform/config/key-prefix.ts';

@@ -1,5 +1,5 @@
 import { html, nothing } from 'lit';
-import { changeReason } from '../change-reason.ts';
+import { changeReason } from '../request.ts';
 import { field, formTexts, textsOf, type FormTexts } from './fields.ts';
 import { ActingElement, LightElement } from './light-element.ts';
 import { inlineFailure } from './notice.ts';

@@ -12,8 +12,8 @@ import {
 import { pageHeader, tab } from '../../../browser/elements/page-header.ts';
 import { formatTime } from '../../../browser/format.ts';
 import { productName, takeLinkCode } from '../../../browser/page-facts.ts';
+import { session } from '../api.ts';
 import { router } from '../router.ts';
-import { session } from '../session.ts';
 
 /**
  * Pages: the tab of the navigation that they are under, their path below `/console`, their title, and the end of the name of

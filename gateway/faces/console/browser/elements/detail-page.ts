@@ -1,9 +1,8 @@
 import { html, nothing } from 'lit';
 import { PolledElement } from '../../../browser/elements/polled-element.ts';
 import { capitalized } from '../../../browser/format.ts';
-import { api, url } from '../api.ts';
+import { api, session, url } from '../api.ts';
 import type { AuditEntry, Page } from '../responses.ts';
-import { session } from '../session.ts';
 import { entryTable } from './entry-table.ts';
 import { viewerNote } from './page-head.ts';
 

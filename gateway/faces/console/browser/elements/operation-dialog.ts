@@ -9,10 +9,9 @@ import { fact } from '../../../browser/page-facts.ts';
 import { ApiFailure } from '../../../browser/request.ts';
 import type { Changed } from '../../../browser/responses.ts';
 import type { Dialog, DialogField } from '../../dialogs.ts';
-import { api } from '../api.ts';
+import { api, session } from '../api.ts';
 import { findOne, keyPath } from '../key.ts';
 import { router } from '../router.ts';
-import { session } from '../session.ts';
 
 type Page = PolledElement<unknown>;
 

@@ -1,6 +1,6 @@
 import { html, nothing } from 'lit';
 import { actionButtons, type Action } from '../../../browser/elements/menu.ts';
-import { session } from '../session.ts';
+import { session } from '../api.ts';
 
 /** Why changes are not offered; nothing for an operator. */
 export const viewerNote = () =>

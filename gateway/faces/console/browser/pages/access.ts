@@ -3,14 +3,13 @@ import { policyFields } from '../../../../limits/setting-fields.ts';
 import { menuColumn, type Action } from '../../../browser/elements/menu.ts';
 import { PolledElement } from '../../../browser/elements/polled-element.ts';
 import { formatNumber, formatRelative, relativeOr } from '../../../browser/format.ts';
-import { api } from '../api.ts';
+import { api, session } from '../api.ts';
 import { factList } from '../elements/fact-list.ts';
 import { ListPage, type Columns } from '../elements/list-page.ts';
 import { offer, offers, offersColumn } from '../elements/operation-dialog.ts';
 import { head } from '../elements/page-head.ts';
 import { keyLink, keyTitle, planLink } from '../key.ts';
 import type { ApiToken, Ban, ListedSession, PolicyState } from '../responses.ts';
-import { session } from '../session.ts';
 import { enforcedText, issueList } from '../setting-text.ts';
 
 /** Programs that use the API with a token. An operator revokes one. */

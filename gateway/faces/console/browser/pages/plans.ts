@@ -5,7 +5,7 @@ import { actionButtons, menuColumn, type Action } from '../../../browser/element
 import type { PolledElement } from '../../../browser/elements/polled-element.ts';
 import { count } from '../../../browser/elements/table.ts';
 import { capitalized, formatNumber, plural } from '../../../browser/format.ts';
-import { api, url } from '../api.ts';
+import { api, session, url } from '../api.ts';
 import { DetailPage } from '../elements/detail-page.ts';
 import { factList } from '../elements/fact-list.ts';
 import { askForPlanLimits } from '../elements/limit-dialogs.ts';
@@ -13,7 +13,6 @@ import { ListPage, type Columns } from '../elements/list-page.ts';
 import { offers } from '../elements/operation-dialog.ts';
 import { planLink } from '../key.ts';
 import type { Page, Plan } from '../responses.ts';
-import { session } from '../session.ts';
 import { enforcedText, issueList, limitsText, shadowText } from '../setting-text.ts';
 
 /** All plans: what they allow, and how many customers are on them. */
