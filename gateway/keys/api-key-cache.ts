@@ -67,12 +67,6 @@ interface CacheEntry {
   readAtMs: number;
 }
 
-interface FoundKey {
-  place: KeyPlace;
-  /** Undefined if there is no record. */
-  record: ApiKeyRecord | undefined;
-}
-
 export function createApiKeyCache(dependencies: ApiKeyCacheDependencies) {
   const { redis, gate, invalidValues, plans, setUpMarker, now } = dependencies;
   const cache = new LRUCache<string, CacheEntry>({ max: maxCachedKeys });
@@ -80,14 +74,14 @@ export function createApiKeyCache(dependencies: ApiKeyCacheDependencies) {
   const reading = new Map<string, Promise<ApiKeyLookup>>();
 
   /** @returns undefined for an unknown key */
-  async function findKey(keyHash: string): Promise<FoundKey | undefined> {
+  async function findKey(keyHash: string): Promise<ApiKeyRecord | undefined> {
     const known = cache.get(keyHash)?.caller.customerId;
     if (known !== undefined) {
-      const found = await readAt({ customerId: known, keyHash });
-      if (found.record !== undefined) return found;
+      const record = await readAt({ customerId: known, keyHash });
+      if (record !== undefined) return record;
       // It may have been issued again for another customer. Without an answer, it is absent.
       const place = await findPlace(keyHash).catch(() => undefined);
-      if (place === undefined || place.customerId === known) return found;
+      if (place === undefined || place.customerId === known) return undefined;
       cache.delete(keyHash);
       return readAt(place);
     }
@@ -103,13 +97,13 @@ export function createApiKeyCache(dependencies: ApiKeyCacheDependencies) {
     throw new UnexpectedValue(pointer, 'is no id of a customer: restore or delete it');
   }
 
-  async function readAt(place: KeyPlace): Promise<FoundKey> {
+  async function readAt(place: KeyPlace): Promise<ApiKeyRecord | undefined> {
     const stored = await gate.send(() => readApiKey(redis, place));
-    return { place, record: stored?.record };
+    return stored?.record;
   }
 
   async function read(keyHash: string): Promise<ApiKeyLookup> {
-    let found: FoundKey | undefined;
+    let found: ApiKeyRecord | undefined;
     // An import may bring the key and then the marker between the two looks.
     const wasEmptied = setUpMarker.isMissing();
     try {
@@ -118,14 +112,13 @@ export function createApiKeyCache(dependencies: ApiKeyCacheDependencies) {
       if (error instanceof RedisUnavailable) return findWithoutRedis(keyHash);
       throw error;
     }
-    return found?.record === undefined ? findAbsent(keyHash, wasEmptied) : take(found.place, found.record);
+    return found === undefined ? findAbsent(keyHash, wasEmptied) : take(createCaller(found, keyHash));
   }
 
-  function take(place: KeyPlace, record: ApiKeyRecord): Promise<ApiKeyLookup> {
-    const caller = createCaller(record, place.keyHash);
-    const newest = newestRecords.newest(place.keyHash, caller);
+  function take(caller: Caller): Promise<ApiKeyLookup> {
+    const newest = newestRecords.newest(caller.keyHash, caller);
     const issues = newest === caller ? [] : [describeLostChange(newest, caller)];
-    invalidValues.report(redisKeys.apiKey(place), issues);
+    invalidValues.report(redisKeys.apiKey(caller), issues);
     // The scripts compare the rev with the one in Redis.
     return store(newest === caller ? caller : { ...newest, rev: caller.rev });
   }

@@ -19,10 +19,9 @@ interface LiveSettingsDependencies {
 
 /** What operators may set in Redis at any time, as it is in force. */
 export function createLiveSettings({ redis, log, metrics, now }: LiveSettingsDependencies) {
-  const invalidValues = createInvalidValues({
-    log,
-    setGauge: (key, issues) => metrics.invalidSettings.set({ key }, issues),
-  });
+  const invalidValues = createInvalidValues(log, (key, issues) =>
+    metrics.invalidSettings.set({ key }, issues),
+  );
   const live = { redis, invalidValues, readOthers: () => readEnforcedSettings(redis).catch(() => []) };
   const onLimits = (plan: string, limits: Limits) => showPlanLimits(metrics, plan, limits);
   const settings = {

@@ -31,7 +31,8 @@ export function createLocalQuota({ now }: { now: () => number }) {
         Array.from(counters).flatMap(([name, counter]) => {
           const limit = limits[name];
           if (limit === undefined) return [];
-          const { leftMs, window } = windowAt(name, customerId, nowMs);
+          const leftMs = alignedLeftMs(name, nowMs);
+          const window = `${customerId}:${nowMs + leftMs}`;
           return [
             counter
               .penalty(window, units)
@@ -48,10 +49,4 @@ export function createLocalQuota({ now }: { now: () => number }) {
       return decisionOf(allowed, limits, { units, uses, nowMs });
     },
   };
-}
-
-/** The window that is open at a time: its end, and its key in a counter. */
-function windowAt(name: WindowName, customerId: string, nowMs: number) {
-  const leftMs = alignedLeftMs(name, nowMs);
-  return { leftMs, window: `${customerId}:${nowMs + leftMs}` };
 }

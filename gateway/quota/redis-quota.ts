@@ -156,16 +156,14 @@ export function formatPolicies(
   ].map(String);
 }
 
-interface PolicyArgumentsDependencies {
-  banPolicy: Pick<LiveBanPolicy, 'current'>;
-  usagePolicy: Pick<LiveUsagePolicy, 'current'>;
-}
-
 /** @returns a function that gives them as they are now, formatted once and not for each command */
 export function createPolicyArguments({
   banPolicy,
   usagePolicy,
-}: PolicyArgumentsDependencies): () => string[] {
+}: {
+  banPolicy: Pick<LiveBanPolicy, 'current'>;
+  usagePolicy: Pick<LiveUsagePolicy, 'current'>;
+}): () => string[] {
   let bans: BanPolicy | undefined;
   let usage: UsagePolicy | undefined;
   let formatted: string[] = [];

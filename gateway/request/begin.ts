@@ -55,6 +55,11 @@ const httpsOnly = 'max-age=31536000';
  * route: refusals are counted by route, too.
  */
 export function begin({ api, neighbours, spans, isProxy }: BeginDependencies): RequestHandler {
+  const matchNeighbour = (path: string) =>
+    neighbours
+      .values()
+      .map((neighbour) => neighbour.match(path))
+      .find((route) => route !== undefined);
   return function begin(req, res, next) {
     const offered = req.headers['x-request-id'];
     // A client's own is kept if it is well-formed.
@@ -83,14 +88,6 @@ export function begin({ api, neighbours, spans, isProxy }: BeginDependencies): R
     });
     spans.run(span, next);
   };
-
-  function matchNeighbour(path: string) {
-    for (const neighbour of neighbours) {
-      const route = neighbour.match(path);
-      if (route !== undefined) return route;
-    }
-    return undefined;
-  }
 }
 
 function isRequestId(offered: string | string[] | undefined): offered is string {

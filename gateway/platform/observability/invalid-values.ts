@@ -18,18 +18,13 @@ interface InvalidValue {
   inForce: ValueSource;
 }
 
-interface InvalidValuesDependencies {
-  log: Logger;
-  /**
-   * Sets the metric gateway_bad_settings. All records of keys share the label gw:key, so that it does not grow with them.
-   */
-  setGauge: (label: string, issues: number) => void;
-}
-
 export type InvalidValues = ReturnType<typeof createInvalidValues>;
 
-/** Reports invalid values in Redis to operators, once for each change and not for each read. */
-export function createInvalidValues({ log, setGauge }: InvalidValuesDependencies) {
+/**
+ * Reports invalid values in Redis to operators, once for each change and not for each read.
+ * @param setGauge sets the metric. All records of keys share the label gw:key, so that it does not grow with them
+ */
+export function createInvalidValues(log: Logger, setGauge: (label: string, issues: number) => void) {
   const known = new Map<string, InvalidValue>();
   /** Labels of values that were read, which the metric shows at 0 while all is well. */
   const labels = new Set<string>();

@@ -1,4 +1,4 @@
-import { Cluster, type Redis } from 'ioredis';
+import { Cluster } from 'ioredis';
 import type { AuditedScript, RedisClient } from './redis-client.ts';
 import { isReplyError } from './redis-errors.ts';
 import { redisKeys } from './redis-keys.ts';
@@ -23,6 +23,9 @@ interface ScriptCall {
 }
 
 export type AuditLog = ReturnType<typeof createAuditLog>;
+
+/** Runs the script. @param entries for the audit log, as audited.lua takes them */
+type Run = (entries: string) => Promise<number | null>;
 
 interface AuditLogOptions {
   redis: RedisClient;
@@ -66,40 +69,34 @@ export function createAuditLog({ redis, who, reason, onChange, onMade }: AuditLo
     return add(entryOf(change));
   }
 
-  async function notMade(entry: string, change: Change): Promise<void> {
-    await add(entryOf(change, { notMade: entry }));
-  }
-
   /**
    * Makes changes by a script that returns 0 if it has changed nothing, and records them in the same step, if it has. In
    * Redis Cluster, where the log is on another node, they are recorded before, and once more if they were not made.
    * @returns what the script returns
    */
-  async function make(changes: readonly Change[], call: ScriptCall): Promise<number | null> {
-    const result =
-      redis instanceof Cluster
-        ? await makeInCluster(redis, changes, call)
-        : await makeInOneStep(redis, changes, call);
+  async function make(
+    changes: readonly Change[],
+    { script, keys, args }: ScriptCall,
+  ): Promise<number | null> {
+    const run = (entries: string) => redis[script](keys.length, [...keys, ...args, redisKeys.audit, entries]);
+    const result = await (redis instanceof Cluster
+      ? makeInCluster(changes, run)
+      : makeInOneStep(changes, run));
     if (result !== 0) for (const change of changes) onMade?.(change);
     return result;
   }
 
-  function makeInOneStep(single: Redis, changes: readonly Change[], { script, keys, args }: ScriptCall) {
+  function makeInOneStep(changes: readonly Change[], run: Run) {
     for (const change of changes) onChange?.(change);
-    const entries = changes.length === 0 ? '' : JSON.stringify(changes.map((change) => entryOf(change)));
-    return single[script](keys.length, [...keys, ...args, redisKeys.audit, entries]);
+    return run(changes.length === 0 ? '' : JSON.stringify(changes.map((change) => entryOf(change))));
   }
 
-  async function makeInCluster(
-    cluster: Cluster,
-    changes: readonly Change[],
-    { script, keys, args }: ScriptCall,
-  ): Promise<number | null> {
+  async function makeInCluster(changes: readonly Change[], run: Run) {
     const entries: { id: string; change: Change }[] = [];
     for (const change of changes) entries.push({ id: await record(change), change });
-    const refute = () => Promise.all(entries.map(({ id, change }) => notMade(id, change)));
+    const refute = () => Promise.all(entries.map(({ id, change }) => add(entryOf(change, { notMade: id }))));
     try {
-      const result = await cluster[script](keys.length, [...keys, ...args, redisKeys.audit, '']);
+      const result = await run('');
       if (result === 0) await refute();
       return result;
     } catch (error) {
