@@ -18,7 +18,7 @@ import { divideConnections, type InstanceConfig } from './platform/config/instan
 import { setKeyPrefix } from './platform/config/key-prefix.ts';
 import { createMetrics } from './platform/observability/metrics.ts';
 import { startEmbeddedRedis } from './platform/redis/embedded/embedded-redis.ts';
-import { createAdminApp, createAdminServer } from './process/admin-server.ts';
+import { createAdminServer } from './process/admin-server.ts';
 import { createGatewayIdentity, createInstance, startTracing } from './process/instance.ts';
 import { createPrimary } from './process/primary.ts';
 import { createReload, loadSettings } from './process/reload.ts';
@@ -65,7 +65,6 @@ await runService(loadSettings, async ({ config, log, writer, cleanup, shutdown, 
     });
   cleanup.defer(() => service.close());
 
-  const { health, metrics: renderMetrics } = service;
   const listening = { port: config.port };
   const adminConsole = createConsole({
     ...instanceConfig,
@@ -75,15 +74,13 @@ await runService(loadSettings, async ({ config, log, writer, cleanup, shutdown, 
     now: () => Date.now(),
   });
   cleanup.defer(() => adminConsole.close());
-  const adminApp = createAdminApp({
+  const adminServer = createAdminServer({
+    ...service,
     ...adminConsole,
-    health,
-    metrics: renderMetrics,
     metricsType: metrics.registry.contentType,
     hostNames: adminHostNames(config),
     adminUrl: config.adminUrl,
   });
-  const adminServer = createAdminServer(adminApp);
   const adminPort = await listen(adminServer, adminEndpoint(config));
   gateway.adminAddress = `${isIPv6(config.adminHost) ? `[${config.adminHost}]` : config.adminHost}:${adminPort}`;
   cleanup.defer(() => {
@@ -105,7 +102,7 @@ await runService(loadSettings, async ({ config, log, writer, cleanup, shutdown, 
   ready.resolve(
     primary === undefined
       ? () => log.warn('SIGHUP changes nothing without workers; restart the gateway to apply changed files')
-      : createReload({ ...primary, config, env: process.env, log }),
+      : createReload({ ...primary, config, log }),
   );
   cleanup.defer(() => service.drain(shutdown()));
   log.info({ port, adminPort }, `gateway listens on port ${port}, admin on ${config.adminHost}:${adminPort}`);

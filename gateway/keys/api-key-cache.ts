@@ -117,7 +117,13 @@ export function createApiKeyCache(dependencies: ApiKeyCacheDependencies) {
 
   function take(caller: Caller): Promise<ApiKeyLookup> {
     const newest = newestRecords.newest(caller.keyHash, caller);
-    const issues = newest === caller ? [] : [describeLostChange(newest, caller)];
+    const issues =
+      newest === caller
+        ? []
+        : [
+            `Redis has lost a change of ${newest.id}, as in a failover: its rev is ${caller.rev} and was ${newest.rev}; ` +
+              'make the change again with the ops command, or restart the gateways to accept the loss',
+          ];
     invalidValues.report(redisKeys.apiKey(caller), issues);
     // The scripts compare the rev with the one in Redis.
     return store(newest === caller ? caller : { ...newest, rev: caller.rev });
@@ -142,7 +148,8 @@ export function createApiKeyCache(dependencies: ApiKeyCacheDependencies) {
     await gate.send(() => plans.ensureLoaded(read.plan)).catch(() => {});
     const isLimited = plans.limitsOf(read) !== undefined;
     const caller = isLimited ? read : withLastLimits(read);
-    cache.set(caller.keyHash, { caller, readAtMs: isLimited ? now() : tooOld() });
+    // A rev could not confirm it without limits: then it is read again for each request.
+    cache.set(caller.keyHash, { caller, readAtMs: isLimited ? now() : now() - freshMs - 1 });
     return lookupOf(caller);
   }
 
@@ -151,9 +158,6 @@ export function createApiKeyCache(dependencies: ApiKeyCacheDependencies) {
     const last = cache.get(read.keyHash)?.caller;
     return last === undefined ? read : { ...read, plan: last.plan, ...limitsIn(last) };
   }
-
-  /** Age of a record whose rev could not confirm it: it is read again for each request. */
-  const tooOld = () => now() - freshMs - 1;
 
   function lookupOf(caller: Caller): ApiKeyLookup {
     const state = apiKeyState(caller, now());
@@ -238,12 +242,4 @@ export function createNewestRecords<R extends ApiKeyRecord>() {
 function isOlder(read: ApiKeyRecord, last: ApiKeyRecord): boolean {
   if (read.revokedAt !== undefined) return false;
   return last.revokedAt !== undefined || read.rev < last.rev;
-}
-
-/** Describes to operators that Redis has lost a change. */
-function describeLostChange({ id, rev }: ApiKeyRecord, read: ApiKeyRecord): string {
-  return (
-    `Redis has lost a change of ${id}, as in a failover: its rev is ${read.rev} and was ${rev}; ` +
-    'make the change again with the ops command, or restart the gateways to accept the loss'
-  );
 }

@@ -1,7 +1,7 @@
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import { isIP, type Socket } from 'node:net';
 import express, { type Express, type RequestHandler, type Router } from 'express';
-import type { Health } from '../control/status/service.ts';
+import type { Service } from '../control/status/service.ts';
 import { GatewayError } from '../errors.ts';
 import { ApiError, renderApiError } from '../faces/api/api-error.ts';
 import { closeSlowReaders } from '../platform/http/client-connections.ts';
@@ -15,7 +15,8 @@ const requestTimeoutMs = 10_000;
 const responseTimeoutMs = 30_000;
 
 /** HTTP server of the admin port. Its limits are its own: clients that fill them take nothing from the port of the API. */
-export function createAdminServer(app: RequestListener): Server {
+export function createAdminServer(dependencies: AdminDependencies): Server {
+  const app = createAdminApp(dependencies);
   const server = createServer(
     {
       // Node would send bare responses, without the headers of all others. rejectUnknownHost decides.
@@ -37,10 +38,7 @@ export function createAdminServer(app: RequestListener): Server {
   return server;
 }
 
-interface AdminDependencies {
-  health: () => Health;
-  /** Metrics in Prometheus' text format. */
-  metrics: () => Promise<string>;
+interface AdminDependencies extends Pick<Service, 'health' | 'metrics'> {
   metricsType: string;
   /** Host names of the admin port other than localhost, in lower case. */
   hostNames: readonly string[];
@@ -58,7 +56,7 @@ interface AdminDependencies {
  * The admin port of one gateway, on loopback by default. Health and metrics are open, for orchestrators and Prometheus;
  * the API checks who asks.
  */
-export function createAdminApp(dependencies: AdminDependencies): Express {
+function createAdminApp(dependencies: AdminDependencies): Express {
   const { health, metrics, metricsType, hostNames, adminUrl, api, pages, logUnexpected } = dependencies;
   const app = express();
   app.disable('x-powered-by').disable('etag');

@@ -190,22 +190,16 @@ export function createPrimary(dependencies: PrimaryDependencies) {
   /** Starts another one at once, or with a growing delay if workers exit early again and again. */
   function restartWorker({ startedAtMs, failures }: WorkerState): void {
     metrics.workerRestarts.inc();
-    rememberRestart();
+    const since = new Date(Date.now() - statusKeptMs).toISOString();
+    const recent = gateway.restartedAt.filter((at) => at > since).slice(-maxRestartTimes + 1);
+    // Workers are told when they start, so the replacement publishes it.
+    gateway.restartedAt = [...recent, new Date().toISOString()];
     const isEarly = performance.now() - startedAtMs <= settledMs;
     if (!isEarly || failures === 0) return void startWorker(isEarly ? 1 : 0);
     const delayMs = Math.min(firstRestartDelayMs * 2 ** (failures - 1), maxRestartDelayMs);
     setTimeout(() => {
       if (phase === 'running') startWorker(failures + 1);
     }, delayMs);
-  }
-
-  /** Workers are told when they start, so the replacement publishes it. */
-  function rememberRestart(): void {
-    const since = new Date(Date.now() - statusKeptMs).toISOString();
-    gateway.restartedAt = [
-      ...gateway.restartedAt.filter((at) => at > since).slice(-maxRestartTimes + 1),
-      new Date().toISOString(),
-    ];
   }
 
   async function refreshMetrics(state: WorkerState): Promise<void> {

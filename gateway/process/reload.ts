@@ -10,7 +10,6 @@ import type { ReplaceWorkers, WorkerFiles } from './primary.ts';
 interface ReloadDependencies {
   /** Settings of the start. */
   config: GatewayConfig;
-  env: NodeJS.ProcessEnv;
   replaceWorkers: ReplaceWorkers;
   log: Logger;
 }
@@ -20,12 +19,12 @@ interface ReloadDependencies {
  * changes nothing.
  * @returns a function that does it after those that are under way; it never rejects
  */
-export function createReload({ config, env, replaceWorkers, log }: ReloadDependencies): () => Promise<void> {
+export function createReload({ config, replaceWorkers, log }: ReloadDependencies): () => Promise<void> {
   let last = Promise.resolve();
 
   async function reload(): Promise<void> {
     try {
-      const files = readFiles(config, env);
+      const files = readFiles(config);
       const services = files.services.map(({ name }) => name);
       await replaceWorkers(files);
       log.info({ services }, 'workers are replaced by ones that have read the files again');
@@ -42,8 +41,8 @@ export function createReload({ config, env, replaceWorkers, log }: ReloadDepende
 }
 
 /** @throws ConfigError with what is invalid, and with what the primary itself has read at its start */
-function readFiles(before: GatewayConfig, env: NodeJS.ProcessEnv): WorkerFiles {
-  const settings = loadSettings(env);
+function readFiles(before: GatewayConfig): WorkerFiles {
+  const settings = loadSettings(process.env);
   const fixed = [
     ...(settings.redisUrl === before.redisUrl ? [] : ['REDIS_URL']),
     ...(settings.api.keyPrefix === before.api.keyPrefix ? [] : ['SERVICES_FILE: api.keyPrefix']),

@@ -5,14 +5,7 @@ import type { ApiKeyCache, Caller } from '../keys/api-key-cache.ts';
 import { withRereadRecord } from '../keys/current-record.ts';
 import { missingScopes } from '../keys/records.ts';
 import { windowOverShadow, type Limits } from '../limits/limits.ts';
-import {
-  windowNames,
-  windowOf,
-  windows,
-  type WindowName,
-  type WindowState,
-  type WindowStates,
-} from '../limits/windows.ts';
+import { windowNames, windowOf, windows, type WindowName, type WindowStates } from '../limits/windows.ts';
 import type { Metrics } from '../platform/observability/metrics.ts';
 import type { CurrentDecision, DecisionListener, Limited } from '../quota/quota-decision.ts';
 import type { Quota } from '../quota/quota.ts';
@@ -99,7 +92,9 @@ export function enforceQuota(dependencies: EnforceQuotaDependencies): RequestHan
     if (decision.outcome === 'limited' && tooSmall !== undefined) {
       // Without Retry-After: no retry can succeed.
       res.locals.headers.setAll(rateLimitHeaders({ ...decision, outcome: 'allowed' }));
-      return next(costExceedsLimit(cost, limitInWords(decision.windows, tooSmall)));
+      const limit = limitInWords(decision.windows, tooSmall);
+      const message = `The request costs ${cost}, more than the limit of ${limit}: this API key can never make it.`;
+      return next(new GatewayError('cost_exceeds_limit', { message }));
     }
     res.locals.headers.setAll(rateLimitHeaders(decision));
     // Errors are passed to next and not thrown: V8's unwinding would be a sixth of a banned client's request.
@@ -132,46 +127,32 @@ function whyForbidden(
 ): GatewayError | undefined {
   if (isUnrestrictedInPage(locals, caller)) return new GatewayError('unrestricted_key');
   const missing = missingScopes(scopes, caller.scopes);
-  return missing.length === 0 ? undefined : insufficientScope(scopes, missing);
-}
-
-/** As RFC 6750 section 3.1 says. */
-function insufficientScope(scopes: readonly string[], missing: readonly string[]): GatewayError {
+  if (missing.length === 0) return undefined;
   return new GatewayError('insufficient_scope', {
     message: `This API key lacks the scope ${missing.join(' and ')}, which the operation needs.`,
+    // RFC 6750 section 3.1.
     headers: { 'WWW-Authenticate': `Bearer error="insufficient_scope", scope="${scopes.join(' ')}"` },
   });
 }
 
-function refused(decision: Limited, units: number): GatewayError {
-  const { windows: states, violated } = decision;
+function refused({ windows: states, violated, strikesLeft }: Limited, units: number): GatewayError {
   const limit = limitInWords(states, violated);
   const reason =
     units === 1
       ? `The limit of ${limit} is used up.`
       : `The request costs ${units}, and ${states[violated]?.remaining} are left of the limit of ${limit}.`;
+  const warning = strikesLeft ? ` ${strikesLeft} more requests before that lead to a ban.` : '';
   return new GatewayError('rate_limit_exceeded', {
-    message: `${reason} Retry after the time given in the Retry-After header.${banWarning(decision)}`,
+    message: `${reason} Retry after the time given in the Retry-After header.${warning}`,
   });
 }
 
 /** The first window that allows less than a request costs. */
-function windowBelow(states: WindowStates, units: number): WindowName | undefined {
-  return windowNames.find((name) => (states[name]?.limit ?? Infinity) < units);
-}
-
-function costExceedsLimit(units: number, limit: string): GatewayError {
-  return new GatewayError('cost_exceeds_limit', {
-    message: `The request costs ${units}, more than the limit of ${limit}: this API key can never make it.`,
-  });
-}
+const windowBelow = (states: WindowStates, units: number) =>
+  windowNames.find((name) => (states[name]?.limit ?? Infinity) < units);
 
 function limitInWords(states: WindowStates, name: WindowName): string {
   return `${states[name]?.limit} requests ${windowOf(name).each}`;
-}
-
-function banWarning({ strikesLeft }: Limited): string {
-  return strikesLeft ? ` ${strikesLeft} more requests before that lead to a ban.` : '';
 }
 
 /** Counts decisions for operators: refusals, keys near their limit, bans. */
@@ -181,7 +162,9 @@ function createDecisionMetrics(metrics: Metrics): DecisionListener {
       case 'allowed':
         for (const { name: window } of windows) {
           const state = decision.windows[window];
-          if (state !== undefined && isNearLimit(state)) metrics.nearLimit.inc({ plan, window });
+          // A tenth or less remains.
+          if (state !== undefined && state.remaining * 10 <= state.limit)
+            metrics.nearLimit.inc({ plan, window });
         }
         return;
       case 'limited':
@@ -192,11 +175,6 @@ function createDecisionMetrics(metrics: Metrics): DecisionListener {
         if (decision.isNew) metrics.bans.inc({ plan });
     }
   };
-}
-
-/** Whether a tenth of the window or less remains. */
-function isNearLimit({ limit, remaining }: WindowState): boolean {
-  return remaining * 10 <= limit;
 }
 
 /**

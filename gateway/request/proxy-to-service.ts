@@ -68,17 +68,13 @@ export function proxyToService({ upstreams, ...dependencies }: ProxyToServiceDep
   const transports = upstreams.map((upstream) => createServiceTransport(upstream, dependencies));
   return function proxyToService(req, res, next) {
     if (isUpgrade(req, res.locals) && !webSockets.takePlace(callerOf(res.locals), res))
-      throw tooManyWebSockets();
+      throw new GatewayError('service_unavailable', {
+        message: 'Too many WebSockets are open. Close some.',
+        headers: { 'Retry-After': '1' },
+      });
     res.locals.transport = transports[serviceOf(res).ordinal];
     void proxy(req, res, next);
   };
-}
-
-function tooManyWebSockets(): GatewayError {
-  return new GatewayError('service_unavailable', {
-    message: 'Too many WebSockets are open. Close some.',
-    headers: { 'Retry-After': '1' },
-  });
 }
 
 /** Requests without a route do not arrive here, and the gateway's own routes have ended earlier. */

@@ -65,7 +65,11 @@ export function receive({ services }: ReceiveDependencies): RequestHandler {
       onBytes(bytes) {
         if (isLarge || bytes <= smallBodyBytes) return;
         const freeSlot = takeLargeBodySlot(callerOf(res.locals).customerId);
-        if (freeSlot === undefined) throw tooManyLargeBodies();
+        if (freeSlot === undefined)
+          throw new GatewayError('service_unavailable', {
+            message: 'The gateway is receiving too many large bodies at once. Retry shortly.',
+            headers: { 'Retry-After': '1' },
+          });
         // Until the response is sent, or the connection is closed.
         res.once('close', freeSlot);
         isLarge = true;
@@ -83,13 +87,6 @@ export function receive({ services }: ReceiveDependencies): RequestHandler {
 function assertAllowed({ service, allow }: ApiRoute, method: string): void {
   if ((service?.others !== undefined && method !== 'TRACE') || allow.includes(method)) return;
   throw new GatewayError('method_not_allowed', { headers: { Allow: allow.join(', ') } });
-}
-
-function tooManyLargeBodies(): GatewayError {
-  return new GatewayError('service_unavailable', {
-    message: 'The gateway is receiving too many large bodies at once. Retry shortly.',
-    headers: { 'Retry-After': '1' },
-  });
 }
 
 interface ReadBodyOptions {

@@ -46,7 +46,7 @@ export async function startNativeRedis(options: NativeRedisOptions): Promise<Emb
   let server: ChildProcess;
 
   function launch(): ChildProcess {
-    const settings = {
+    const settings = Object.entries({
       port: String(port),
       bind: '127.0.0.1',
       dir: directory,
@@ -54,11 +54,13 @@ export async function startNativeRedis(options: NativeRedisOptions): Promise<Emb
       save: '',
       logfile: join(directory, 'redis.log'),
       requirepass: password,
-    };
+    });
+    // Redis reads quoted values with the escapes of JSON.
+    const config = settings.map(([name, value]) => `${name} ${JSON.stringify(value)}\n`).join('');
     // A process group of its own: Ctrl-C reaches only the gateway, which stops Redis after requests in flight.
     const child = spawn(program, ['-'], { detached: true, stdio: ['pipe', 'ignore', 'ignore'] });
     // Settings come from standard input, because any user of the machine can read a command line.
-    child.stdin.on('error', () => {}).end(configText(settings));
+    child.stdin.on('error', () => {}).end(config);
     child.on('error', (error) => {
       log.error({ err: error }, `can't run ${program}; retrying`);
       relaunch();
@@ -100,13 +102,6 @@ export async function startNativeRedis(options: NativeRedisOptions): Promise<Emb
     description: `private ${program} on 127.0.0.1:${port}, data kept in ${directory}`,
     close: () => stop('SIGTERM'),
   };
-}
-
-/** Redis reads quoted values with the escapes of JSON. */
-function configText(settings: Record<string, string>): string {
-  return Object.entries(settings)
-    .map(([name, value]) => `${name} ${JSON.stringify(value)}\n`)
-    .join('');
 }
 
 /**
