@@ -1,25 +1,24 @@
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { builtInPlans } from '../../gateway/quota/plan-settings.ts';
 import { freePort } from '../support/http/free-port.ts';
 import { runProgram } from '../support/kits/service.ts';
 import { shared } from '../support/kits/shared.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
-import { startRedisProcess, type RedisProcess } from '../support/stores/redis-process.ts';
+import { together } from '../support/kits/together.ts';
+import { startRedisProcess } from '../support/stores/redis-process.ts';
 
 describe('a Redis with TLS and a password', { tags: ['redis-server', 'openssl'] }, () => {
   const password = 'hunter2&';
   let certificate: string;
-  let server: RedisProcess;
-  let sentinel: RedisProcess;
   let port: number;
   let sentinelPort: number;
 
-  const directory = shared(temporaryDirectory);
-  beforeAll(async () => {
+  const startWithTls = async (stack: AsyncDisposableStack) => {
+    const directory = stack.use(await temporaryDirectory());
     certificate = join(directory.path, 'cert.pem');
     const key = join(directory.path, 'key.pem');
     const opensslArgs = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'];
@@ -29,22 +28,19 @@ describe('a Redis with TLS and a password', { tags: ['redis-server', 'openssl'] 
     tls.push('--tls-auth-clients', 'no', '--tls-replication', 'yes', '--save', '');
     port = await freePort();
     sentinelPort = await freePort();
-    server = await startRedisProcess(() => ['--tls-port', String(port), ...tls]);
+    const server = stack.use(await startRedisProcess(() => ['--tls-port', String(port), ...tls]));
     await server.redis.config('SET', 'requirepass', password);
     for (const [name, { defaults: limits }] of builtInPlans)
       await server.redis.hset(redisKeys.plan(name), limits);
-    sentinel = await startRedisProcess((path) => {
-      const file = join(path, 'sentinel.conf');
-      writeFileSync(file, '');
-      return [file, '--sentinel', '--tls-port', String(sentinelPort), ...tls];
-    });
+    const file = join(directory.path, 'sentinel.conf');
+    writeFileSync(file, '');
+    const sentinelArgs = [file, '--sentinel', '--tls-port', String(sentinelPort), ...tls];
+    const sentinel = stack.use(await startRedisProcess(() => sentinelArgs));
     await sentinel.redis.call('SENTINEL', 'MONITOR', 'animals', '127.0.0.1', port, '1');
     await sentinel.redis.call('SENTINEL', 'SET', 'animals', 'auth-pass', password);
-  });
-  afterAll(async () => {
-    await sentinel[Symbol.asyncDispose]();
-    await server[Symbol.asyncDispose]();
-  });
+    return {};
+  };
+  shared(() => together(startWithTls));
 
   const listPlans = (url: string, trusted: boolean) =>
     runProgram(['gateway/faces/command/main.ts', 'plans', 'list'], {

@@ -1,17 +1,17 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import type { RedisClient } from '../../gateway/platform/redis/redis-client.ts';
+import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { checkOut } from '../bench/checkout.ts';
 import { send } from '../support/http/http.ts';
 import { connectRedis, placeOfKey } from '../support/kits/keys.ts';
 import { runProgram, startGateway, type Service } from '../support/kits/service.ts';
+import { shared } from '../support/kits/shared.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { startLoad, type SteadyLoad } from '../support/load/steady-load.ts';
 import { dayUsage } from '../support/stores/day-counter.ts';
-import { startAnyRedis, type RedisServer } from '../support/stores/redis-server.ts';
-import { startUpstream, type Upstream } from '../support/upstreams/upstream.ts';
+import { startAnyRedis } from '../support/stores/redis-server.ts';
+import { startUpstream } from '../support/upstreams/upstream.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -37,10 +37,11 @@ describe(
   `an upgrade from ${release ?? 'this commit, for want of a tag,'} and back`,
   { timeout: 120_000 },
   () => {
-    let stack: AsyncDisposableStack;
-    let server: RedisServer;
-    let redis: RedisClient;
-    let upstream: Upstream;
+    const server = shared(startAnyRedis);
+    const redis = shared(() => connectRedis(server.url));
+    const upstream = shared(startUpstream);
+    const checkout = shared(temporaryDirectory);
+    const stack = shared(() => Promise.resolve(new AsyncDisposableStack()));
     let before: string;
     let gateways: Service[];
     /** Those that have said that they are ready, as a balancer asks them. */
@@ -48,25 +49,17 @@ describe(
     const counted = new Map<string, number>();
 
     beforeAll(async () => {
-      await using starting = new AsyncDisposableStack();
-      const directory = starting.use(await temporaryDirectory());
-      before = join(directory.path, 'before');
+      before = join(checkout.path, 'before');
       await checkOut(release ?? 'HEAD', before);
-      server = starting.use(await startAnyRedis());
-      redis = await connectRedis(server.url);
-      starting.defer(() => redis.disconnect());
-      upstream = starting.use(await startUpstream());
-      gateways = [starting.use(await start(before)), starting.use(await start(before))];
+      gateways = [stack.use(await start(before)), stack.use(await start(before))];
       const ask = (gateway: Service) =>
         send(`${gateway.adminUrl}/readyz`).then(
           ({ status }) => (status === 200 ? ready.add(gateway) : ready.delete(gateway)),
           () => ready.delete(gateway),
         );
-      starting.use(startLoad(1, () => Promise.all(gateways.map(ask)), 50));
+      stack.use(startLoad(1, () => Promise.all(gateways.map(ask)), 50));
       await vi.waitUntil(() => ready.size === 2, { timeout: 20_000 });
-      stack = starting.move();
     }, 120_000);
-    afterAll(() => stack.disposeAsync());
 
     const start = (directory: string) =>
       startGateway(

@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { freePort } from '../support/http/free-port.ts';
 import { postJson, send } from '../support/http/http.ts';
-import { connectRedis, keyIssuer } from '../support/kits/keys.ts';
+import { keyIssuer, startRedisClient } from '../support/kits/keys.ts';
 import { startGateway, startPetsService, type Service } from '../support/kits/service.ts';
+import { shared } from '../support/kits/shared.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { countOutcomes, startLoad, type SteadyLoad } from '../support/load/steady-load.ts';
-import { startAnyRedis } from '../support/stores/redis-server.ts';
 import { createDatabase } from '../support/stores/stores.ts';
 import { upstreamLogMessages, upstreamStates } from '../support/upstreams/upstream-state.ts';
 
@@ -19,47 +19,38 @@ interface Outcome {
 }
 
 const clients = 8;
-const upstreamTimeoutMs = 1000;
 
 describe('two pets services behind a gateway, under load', { tags: ['postgresql'] }, () => {
-  const stack = new AsyncDisposableStack();
-  let env: Record<string, string>;
-  let ports: number[];
-  let services: Service[];
-  let gateway: Service;
+  const directory = shared(temporaryDirectory);
+  const redis = shared(startRedisClient);
+  const database = shared(
+    async () => {
+      const url = await createDatabase();
+      const client = new pg.Client(url);
+      await client.connect();
+      return { url, client };
+    },
+    ({ client }) => client.end(),
+  );
+  /** A port each, and what runs there now. */
+  const ports = shared(() => Promise.all([freePort(), freePort()]));
+  const services = shared(
+    async () => [await start(0), await start(1)],
+    (started) => Promise.all(started.map((service) => service[Symbol.asyncDispose]())),
+  );
+  const gateway = shared(() =>
+    startGateway({
+      DATA_DIR: directory.path,
+      REDIS_URL: redis.url,
+      PETS_SERVICE_URL: ports.map((port) => `http://127.0.0.1:${port}`).join(','),
+      UPSTREAM_TIMEOUT_MS: '1000',
+    }),
+  );
   let key: string;
-  let database: pg.Client;
   let petNumber = 0;
-
   beforeAll(async () => {
-    const { path } = stack.use(await temporaryDirectory());
-    const redis = stack.use(await startAnyRedis());
-    const databaseUrl = await createDatabase();
-    // As in production, a service drains before it exits.
-    env = { DATA_DIR: path, DATABASE_URL: databaseUrl, SHUTDOWN_DELAY_MS: '2000' };
-    ports = [await freePort(), await freePort()];
-    services = [];
-    for (const index of ports.keys()) services[index] = await start(index);
-    stack.defer(async () => {
-      await Promise.all(services.map((service) => service[Symbol.asyncDispose]()));
-    });
-    gateway = stack.use(
-      await startGateway({
-        DATA_DIR: path,
-        REDIS_URL: redis.url,
-        PETS_SERVICE_URL: ports.map(urlOf).join(','),
-        UPSTREAM_TIMEOUT_MS: String(upstreamTimeoutMs),
-      }),
-    );
-    const client = await connectRedis(redis.url);
-    stack.defer(() => client.disconnect());
-    ({ key } = await keyIssuer(client).issue({ plan: 'business', minute: 1_000_000, day: 10_000_000 }));
-    database = new pg.Client(databaseUrl);
-    await database.connect();
-    stack.defer(() => database.end());
+    ({ key } = await keyIssuer(redis).issue({ plan: 'business', minute: 1_000_000, day: 10_000_000 }));
   });
-
-  afterAll(() => stack.disposeAsync());
 
   // A failed test must not leave a killed service to the next test or to its own retry.
   afterEach(async () => {
@@ -74,9 +65,15 @@ describe('two pets services behind a gateway, under load', { tags: ['postgresql'
     await expect.poll(states).toEqual(['ready', 'ready']);
   });
 
-  const urlOf = (port: number) => `http://127.0.0.1:${port}`;
   const states = async () => Object.values(await upstreamStates(gateway));
-  const start = (index: number) => startPetsService({ ...env, PETS_SERVICE_PORT: String(ports[index]) });
+  const start = (index: number) =>
+    startPetsService({
+      DATA_DIR: directory.path,
+      DATABASE_URL: database.url,
+      PETS_SERVICE_PORT: String(ports[index]),
+      // As in production, a service drains before it exits.
+      SHUTDOWN_DELAY_MS: '2000',
+    });
 
   /** Half of the clients list pets, the other half create pets with unique names. */
   function startMixedLoad(): SteadyLoad<Outcome> {
@@ -106,7 +103,7 @@ describe('two pets services behind a gateway, under load', { tags: ['postgresql'
   /** Expects each create with 201 to be stored exactly once, and every other create at most once. */
   async function expectStored(outcomes: readonly Outcome[]): Promise<void> {
     const names = outcomes.flatMap(({ method, name }) => (method === 'POST' ? [name] : []));
-    const { rows } = await database.query<{ name: string; copies: string }>(
+    const { rows } = await database.client.query<{ name: string; copies: string }>(
       'SELECT name, count(*) AS copies FROM pets WHERE name = ANY($1) GROUP BY name',
       [names],
     );

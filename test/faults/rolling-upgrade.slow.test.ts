@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { issueServiceToken, loadPrivateKey } from '../../gateway/upstream/internal-token.ts';
 import { postJson, send } from '../support/http/http.ts';
-import { copyRelease, type ReleaseCopy } from '../support/kits/release-copy.ts';
+import { copyRelease } from '../support/kits/release-copy.ts';
 import { runProgram, startPetsService, type Service } from '../support/kits/service.ts';
+import { shared } from '../support/kits/shared.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { startLoad, type SteadyLoad } from '../support/load/steady-load.ts';
 import { createDatabase } from '../support/stores/stores.ts';
@@ -15,33 +16,29 @@ const insertion = 'pet.create({ data })';
  * third is this checkout as well, because it has to do without the column before the column is removed.
  */
 describe('a rolling upgrade of the pets service', { tags: ['postgresql'], timeout: 120_000 }, () => {
-  let stack: AsyncDisposableStack;
+  const directory = shared(temporaryDirectory);
+  const withNote = shared(copyRelease);
+  const stack = shared(() => Promise.resolve(new AsyncDisposableStack()));
   let url: string;
   let env: Record<string, string>;
   let key: string;
-  let withNote: ReleaseCopy;
   let first: Service;
   let second: Service;
 
   beforeAll(async () => {
-    await using starting = new AsyncDisposableStack();
-    const directory = starting.use(await temporaryDirectory());
     url = await createDatabase();
     env = { DATA_DIR: directory.path, DATABASE_URL: url, DEMO: 'false' };
     await runProgram(['prisma/migrate.ts'], { DATABASE_URL: url });
-    first = starting.use(await startPetsService(env));
+    first = stack.use(await startPetsService(env));
     key = issueServiceToken(loadPrivateKey(undefined, directory.path), 'tests', 600, 'pets-service');
 
-    withNote = starting.use(await copyRelease());
     const default_ = '@default(available)\n';
     await withNote.edit('prisma/schema.prisma', default_, `${default_}  note String @default("")\n`);
     const insertionWithNote = "pet.create({ data: { ...data, note: 'new' } })";
     await withNote.edit('pets-service/database/pet-store.ts', insertion, insertionWithNote);
     await withNote.addMigration('20991231000000_add_note', addNote);
     withNote.generate();
-    stack = starting.move();
   });
-  afterAll(() => stack.disposeAsync());
 
   const addNote = `ALTER TABLE "pets" ADD COLUMN "note" TEXT NOT NULL DEFAULT '';\n`;
   const create = (service: Service, headers = {}) =>

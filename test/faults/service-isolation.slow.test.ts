@@ -1,10 +1,10 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { freePort } from '../support/http/free-port.ts';
 import { postJson, send } from '../support/http/http.ts';
 import { startBothServices } from '../support/kits/both-services.ts';
+import { descriptions } from '../support/kits/reload-kit.ts';
 import { startGateway, startOrdersService } from '../support/kits/service.ts';
 import { shared } from '../support/kits/shared.ts';
 import { countOutcomes, startLoad } from '../support/load/steady-load.ts';
@@ -12,8 +12,6 @@ import { startUpstream } from '../support/upstreams/upstream.ts';
 
 /** Requests for pets that have to succeed while the orders service fails. */
 const requests = 400;
-
-const upstreamFolder = fileURLToPath(new URL('../../gateway/upstream/', import.meta.url));
 
 /** A gateway in front of the real pets service, and of an orders service on a port, which the tests start. */
 describe('two services', { timeout: 120_000 }, () => {
@@ -23,12 +21,8 @@ describe('two services', { timeout: 120_000 }, () => {
   const gateway = shared(async () => {
     port = await freePort();
     const services = {
-      'pets-service': { description: join(upstreamFolder, 'pets.yaml'), urls: [kit.petsService.url] },
-      orders: {
-        description: join(upstreamFolder, 'example/orders.yaml'),
-        urls: [`http://127.0.0.1:${port}`],
-        timeoutMs: 1000,
-      },
+      'pets-service': { description: descriptions.pets, urls: [kit.petsService.url] },
+      orders: { description: descriptions.orders, urls: [`http://127.0.0.1:${port}`], timeoutMs: 1000 },
     };
     const file = join(kit.dataDirectory, 'services.yaml');
     // JSON is YAML, too.
@@ -36,8 +30,7 @@ describe('two services', { timeout: 120_000 }, () => {
     return startGateway({ DATA_DIR: kit.dataDirectory, REDIS_URL: kit.redisUrl, SERVICES_FILE: file });
   });
 
-  const get = (path: string, headers: Record<string, string> = {}) =>
-    send(`${gateway.url}/v1${path}`, { key: kit.key, headers });
+  const get = (path: string) => send(`${gateway.url}/v1${path}`, { key: kit.key });
   const ordersState = async () => {
     const { json } = await send(`${gateway.adminUrl}/readyz`);
     return (json as { services: Record<string, Record<string, string>> }).services['orders'];

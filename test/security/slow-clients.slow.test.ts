@@ -1,8 +1,8 @@
-import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { residentBytes } from '../support/checks/resident-memory.ts';
 import { parseRaw, postJson, send, sendRaw } from '../support/http/http.ts';
+import { createSockets } from '../support/http/open-socket.ts';
 import { startGatewayKit } from '../support/kits/gateway-kit.ts';
 import { keyIssuer } from '../support/kits/keys.ts';
 import { startGateway, type Service } from '../support/kits/service.ts';
@@ -11,7 +11,8 @@ import { respondWithPets } from '../support/upstreams/upstream.ts';
 
 let key: string;
 let head: string;
-const sockets: Socket[] = [];
+const { open, closeAll } = createSockets();
+type Connection = ReturnType<typeof open>;
 
 const kit = shared(() =>
   startGatewayKit({
@@ -32,35 +33,8 @@ afterEach(() => {
 
 afterAll(closeAll);
 
-interface Connection {
-  socket: Socket;
-  received: () => string;
-  closed: () => boolean;
-}
-
-async function open(port: number, { bytes = '', localAddress = '127.0.0.1' } = {}): Promise<Connection> {
-  const socket = connect({ port, host: '127.0.0.1', localAddress });
-  sockets.push(socket);
-  let received = '';
-  let closed = false;
-  socket.on('data', (chunk) => {
-    received += chunk.toString('latin1');
-  });
-  socket.on('error', () => {});
-  socket.on('close', () => {
-    closed = true;
-  });
-  await new Promise((resolve) => socket.once('connect', resolve));
-  if (bytes !== '') socket.write(bytes);
-  return { socket, received: () => received, closed: () => closed };
-}
-
-function closeAll(): void {
-  for (const socket of sockets.splice(0)) socket.destroy();
-}
-
-const openMany = (count: number, port: number, bytes = '', localAddress = '127.0.0.1') =>
-  Promise.all(Array.from({ length: count }, () => open(port, { bytes, localAddress })));
+const openMany = (count: number, port: number, bytes = '', localAddress?: string) =>
+  Array.from({ length: count }, () => open(port, bytes, localAddress));
 
 const metrics = async (gateway: Service) => (await send(`${gateway.adminUrl}/metrics`)).text;
 const postHead = (length: number) =>
@@ -72,7 +46,7 @@ describe('slow request bodies', () => {
 
   test('occupy no upstream connection: other requests are served, and the slow ones once they are complete', async () => {
     const before = kit.upstream.seen.length;
-    const slow = await openMany(20, kit.gateway.port, `${postHead(4)}{`);
+    const slow = openMany(20, kit.gateway.port, `${postHead(4)}{`);
     for (let index = 0; index < 5; index += 1) {
       expect((await send(`${kit.gateway.url}/v1/pets`, { key })).status).toBe(200);
       expect((await postJson(`${kit.gateway.url}/v1/pets`, key, {})).status).toBe(200);
@@ -96,19 +70,19 @@ describe('slow request bodies', () => {
     const lastKey = others.at(-1) ?? '';
 
     const slow: { owner: string; connection: Connection }[] = [];
-    const openSlow = async (owner: string) => ({
+    const openSlow = (owner: string) => ({
       owner,
-      connection: await open(kit.gateway.port, { bytes: halfRequest(owner) }),
+      connection: open(kit.gateway.port, halfRequest(owner)),
     });
     const probe = async (prober: string) => {
       const { status } = await postLarge(prober);
       // A slow request that lost its slot to the probe is sent again.
       for (const [index, { owner, connection }] of slow.entries())
-        if (connection.received() !== '') slow[index] = await openSlow(owner);
+        if (connection.received() !== '') slow[index] = openSlow(owner);
       return status;
     };
 
-    slow.push(...(await Promise.all(Array.from({ length: 8 }, () => openSlow(firstKey)))));
+    slow.push(...Array.from({ length: 8 }, () => openSlow(firstKey)));
     await expect.poll(() => probe(firstKey), { timeout: 10_000 }).toBe(503);
     const refused = await postLarge(firstKey);
     expect(refused.json).toMatchObject({ code: 'service_unavailable', status: 503 });
@@ -120,8 +94,7 @@ describe('slow request bodies', () => {
 
     // Each customer has its own slots, up to the total limit.
     expect((await postLarge(lastKey)).status).toBe(200);
-    for (const other of others.slice(0, 7))
-      slow.push(...(await Promise.all(Array.from({ length: 8 }, () => openSlow(other)))));
+    for (const other of others.slice(0, 7)) slow.push(...Array.from({ length: 8 }, () => openSlow(other)));
     await expect.poll(() => probe(lastKey), { timeout: 10_000 }).toBe(503);
 
     const [completed, aborted] = slow;
@@ -139,7 +112,7 @@ describe('slow request bodies', () => {
       const residentMiB = () => residentBytes(kit.gateway.pid) / 1024 / 1024;
       const before = residentMiB();
       const chunked = `POST /v1/pets HTTP/1.1\r\n${head}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`;
-      const slow = await openMany(2, kit.gateway.port, chunked + '1\r\nx\r\n'.repeat(size));
+      const slow = openMany(2, kit.gateway.port, chunked + '1\r\nx\r\n'.repeat(size));
       await sleep(1500);
       // Buffered as separate chunks, they would take more than 330 MB.
       expect(residentMiB() - before).toBeLessThan(160);
@@ -162,8 +135,8 @@ describe('with a timeout of 350 ms', () => {
 
   test('a large body may take many times as long, while it moves, and one that stops is 408', async () => {
     const part = ' '.repeat(100_000);
-    const moving = await open(gateway.port, { bytes: postHead(9 * part.length) });
-    const stopping = await open(gateway.port, { bytes: postHead(9 * part.length) + part });
+    const moving = open(gateway.port, postHead(9 * part.length));
+    const stopping = open(gateway.port, postHead(9 * part.length) + part);
     for (let index = 0; index < 9; index += 1) {
       moving.socket.write(part);
       await sleep(200);
@@ -193,7 +166,7 @@ describe('with a timeout of 350 ms', () => {
       };
       write();
     };
-    const { socket } = await open(gateway.port, { bytes: `GET /v1/pets HTTP/1.1\r\n${head}\r\n` });
+    const { socket } = open(gateway.port, `GET /v1/pets HTTP/1.1\r\n${head}\r\n`);
     socket.pause();
     await expect.poll(() => upstreamClosed).toBe(true);
     // Only the socket buffers of both connections are filled.
@@ -210,7 +183,7 @@ describe('a connection', () => {
   const get = () => `GET /v1/pets HTTP/1.1\r\n${head}\r\n`;
 
   test('is closed after the keep-alive timeout', async () => {
-    const { received, closed } = await open(kit.gateway.port, { bytes: get() });
+    const { received, closed } = open(kit.gateway.port, get());
     await expect.poll(closed).toBe(true);
     expect(received().match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200']);
   });
@@ -231,7 +204,7 @@ describe.concurrent('connections', () => {
   test('over the limit get 503 until another one closes', async ({ expect }) => {
     await using gateway = await start({ MAX_CONNECTIONS: '5' });
     // With a request under way, since idle ones would give way.
-    const [first] = await openMany(5, gateway.port, postHead(2));
+    const [first] = openMany(5, gateway.port, postHead(2));
     const refused = parseRaw(await sendRaw(gateway.port, get()));
     expect(refused.json).toEqual({
       code: 'service_unavailable',
@@ -252,9 +225,9 @@ describe.concurrent('connections', () => {
 
   test('over the limit take the place of those that are idle longest', async ({ expect }) => {
     await using gateway = await start({ MAX_CONNECTIONS: '3' });
-    const busy = await open(gateway.port, { bytes: postHead(2) });
-    const used = await open(gateway.port);
-    const silent = await open(gateway.port);
+    const busy = open(gateway.port, postHead(2));
+    const used = open(gateway.port);
+    const silent = open(gateway.port);
     used.socket.write(`GET /v1/pets HTTP/1.1\r\n${head}\r\n`);
     await expect.poll(used.received).toMatch(/^HTTP\/1\.1 200 /);
     // Not within a second of their last use.
@@ -267,7 +240,7 @@ describe.concurrent('connections', () => {
 
   test('of one address are limited, and other addresses are served', async ({ expect }) => {
     await using gateway = await start({ MAX_CONNECTIONS_PER_ADDRESS: '3' });
-    await openMany(3, gateway.port);
+    openMany(3, gateway.port);
     const refused = parseRaw(await sendRaw(gateway.port, get()));
     expect(refused.json).toEqual({
       code: 'rate_limit_exceeded',
@@ -277,7 +250,7 @@ describe.concurrent('connections', () => {
     expect(refused.headers).toMatch(/^Retry-After: 1$/m);
     expect(refused.headers).toMatch(/^X-RateLimit-Remaining: 0$/m);
     expect(refused.headers).toMatch(/^RateLimit: "ip";r=0;t=1$/m);
-    const other = await open(gateway.port, { bytes: get(), localAddress: '127.0.0.2' });
+    const other = open(gateway.port, get(), '127.0.0.2');
     await expect.poll(other.received).toMatch(/^HTTP\/1\.1 200 /);
     expect(await metrics(gateway)).toContain('gateway_refused_connections_total{limit="address"} 1');
     const warnings = gateway
@@ -298,8 +271,8 @@ describe.concurrent('connections', () => {
       await using gateway = await startGateway(env, { openFiles: 280 });
       const adminPort = Number(new URL(gateway.adminUrl).port);
       const isOpen = ({ closed }: Connection) => !closed();
-      const silent = await openMany(60, adminPort, '', '127.0.0.2');
-      const slow = await openMany(240, adminPort, 'GET /metrics HTTP/1.1\r\nX: ', '127.0.0.3');
+      const silent = openMany(60, adminPort, '', '127.0.0.2');
+      const slow = openMany(240, adminPort, 'GET /metrics HTTP/1.1\r\nX: ', '127.0.0.3');
       await expect.poll(() => [...silent, ...slow].filter(isOpen).length).toBe(100);
       expect(parseRaw(await sendRaw(gateway.port, get())).status).toBe(200);
       // They have a few seconds for their headers.
@@ -311,7 +284,7 @@ describe.concurrent('connections', () => {
 
   test('of trusted proxies are not limited per address', async ({ expect }) => {
     await using gateway = await start({ MAX_CONNECTIONS_PER_ADDRESS: '3', TRUST_PROXY: '127.0.0.1' });
-    await openMany(10, gateway.port);
+    openMany(10, gateway.port);
     expect(parseRaw(await sendRaw(gateway.port, get())).status).toBe(200);
   });
 });

@@ -1,15 +1,13 @@
-import { writeFile } from 'node:fs/promises';
 import { createServer, ServerResponse, type IncomingMessage, type RequestListener } from 'node:http';
-import { connect, type Socket } from 'node:net';
-import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import type { Socket } from 'node:net';
+import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { errorLinesOf } from '../support/checks/alarms.ts';
 import { send } from '../support/http/http.ts';
 import { listening } from '../support/http/listening.ts';
-import { connectRedis, keyIssuer } from '../support/kits/keys.ts';
-import { startGateway, type Service } from '../support/kits/service.ts';
-import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
-import { startAnyRedis } from '../support/stores/redis-server.ts';
+import { createSockets } from '../support/http/open-socket.ts';
+import { startGateway } from '../support/kits/service.ts';
+import { startServicesKit } from '../support/kits/services-kit.ts';
+import { shared } from '../support/kits/shared.ts';
 import { brokenResponses } from '../support/upstreams/broken-responses.ts';
 
 /*
@@ -22,13 +20,9 @@ const timeoutMs = 1000;
 const maxBodyBytes = 100_000_000;
 const part = 'x'.repeat(200_000);
 
-const stack = new AsyncDisposableStack();
-const sockets: Socket[] = [];
+const { open: openSocket, closeAll } = createSockets();
 const atService = new Set<Socket>();
 let respond: RequestListener;
-let env: Record<string, string>;
-let gateway: Service;
-let issuer: ReturnType<typeof keyIssuer>;
 /** Of a customer that has no streams. */
 let key: string;
 
@@ -37,39 +31,35 @@ const accept = ({ socket }: IncomingMessage) =>
   void socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n');
 let upgrade: (req: IncomingMessage) => void = accept;
 
+const kit = shared(() =>
+  startServicesKit(async (stack) => {
+    const server = createServer((req, res) => (req.url === '/readyz' ? res.end() : respond(req, res)));
+    server.on('connection', (socket: Socket) => {
+      atService.add(socket);
+      socket.on('error', () => {}).on('close', () => atService.delete(socket));
+    });
+    server.on('upgrade', (req, socket: Socket) => {
+      socket
+        .on('error', () => {})
+        .on('end', () => socket.end())
+        .resume();
+      upgrade(req);
+    });
+    const { url } = stack.use(await listening(server));
+    return {
+      services: {
+        live: { urls: [url], paths: ['/live'], upgrade: true, timeoutMs, connections, maxBodyBytes },
+      },
+    };
+  }),
+);
 beforeAll(async () => {
-  const redis = stack.use(await startAnyRedis());
-  const directory = stack.use(await temporaryDirectory());
-  const server = createServer((req, res) => (req.url === '/readyz' ? res.end() : respond(req, res)));
-  server.on('connection', (socket: Socket) => {
-    atService.add(socket);
-    socket.on('error', () => {}).on('close', () => atService.delete(socket));
-  });
-  server.on('upgrade', (req, socket: Socket) => {
-    socket
-      .on('error', () => {})
-      .on('end', () => socket.end())
-      .resume();
-    upgrade(req);
-  });
-  const { url } = stack.use(await listening(server));
-  const file = join(directory.path, 'services.yaml');
-  const services = {
-    live: { urls: [url], paths: ['/live'], upgrade: true, timeoutMs, connections, maxBodyBytes },
-  };
-  await writeFile(file, JSON.stringify({ services }));
-  env = { REDIS_URL: redis.url, DATA_DIR: directory.path, SERVICES_FILE: file };
-  gateway = stack.use(await startGateway(env));
-  const client = await connectRedis(redis.url);
-  stack.defer(() => client.disconnect());
-  issuer = keyIssuer(client);
-  ({ key } = await issuer.issue({ plan: 'business', minute: 100_000 }));
-}, 120_000);
+  ({ key } = await kit.issue({ plan: 'business', minute: 100_000 }));
+});
 afterEach(() => {
   upgrade = accept;
-  for (const socket of sockets.splice(0)) socket.destroy();
+  closeAll();
 });
-afterAll(() => stack.disposeAsync());
 
 const head = (of: string, method: string, ...fields: string[]) =>
   [`${method} /live/a HTTP/1.1`, 'Host: x', `Authorization: Bearer ${of}`, ...fields, '', ''].join('\r\n');
@@ -102,20 +92,10 @@ const streams: Record<string, { bytes: (of: string) => string; begun: RegExp; re
   'a WebSocket': { bytes: handshake, begun: / 101 /, respond: () => {} },
 };
 
-function open(bytes: string, port = gateway.port) {
-  const socket = connect(port, '127.0.0.1');
-  sockets.push(socket);
-  let received = '';
-  let closed = false;
-  socket.on('data', (chunk) => (received += chunk.toString('latin1', 0, 2000)));
-  socket.on('error', () => {}).on('close', () => (closed = true));
-  socket.write(bytes, 'latin1');
-  return { socket, received: () => received, closed: () => closed };
-}
-
+const open = (bytes: string, port = kit.gateway.port) => openSocket(port, bytes);
 const answerAtOnce: RequestListener = (_req, res) => void res.end('ok');
-const statusOf = async (of: string) => (await send(`${gateway.url}/live/a`, { key: of })).status;
-const newKey = async () => (await issuer.issue({ plan: 'business' })).key;
+const statusOf = async (of: string) => (await send(`${kit.gateway.url}/live/a`, { key: of })).status;
+const newKey = async () => (await kit.issue({ plan: 'business' })).key;
 
 describe.each(Object.entries(streams))('%s', (name, { bytes, begun, respond: serve }) => {
   test('of one customer, in any number, leaves connections for others', async () => {
@@ -147,12 +127,12 @@ describe.each(Object.entries(streams))('%s', (name, { bytes, begun, respond: ser
     await expect.poll(() => statusOf(key)).toBe(200);
     // One is kept for further requests.
     await expect.poll(() => atService.size, { timeout: 15_000 }).toBeLessThanOrEqual(1);
-    expect(errorLinesOf(gateway)).toEqual([]);
+    expect(errorLinesOf(kit.gateway)).toEqual([]);
   });
 
   test('keeps its connection while others need one, and ends when the gateway stops', async () => {
     const settings = { MAX_CONNECTIONS: '2', SHUTDOWN_DELAY_MS: '100', SHUTDOWN_TIMEOUT_MS: '1000' };
-    await using small = await startGateway({ ...env, ...settings });
+    await using small = await startGateway({ ...kit.env, ...settings });
     respond = serve;
     const stream = open(bytes(await newKey()), small.port);
     await expect.poll(stream.received).toMatch(begun);

@@ -7,8 +7,6 @@ import { temporaryDirectory } from './temporary-directory.ts';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 
-export type ReleaseCopy = Awaited<ReturnType<typeof copyRelease>>;
-
 /** A copy of the pets service and its migrations that a test can change: another release of the same software. */
 export async function copyRelease() {
   const directory = await temporaryDirectory();
