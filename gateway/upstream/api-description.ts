@@ -5,7 +5,7 @@ import { defaultBasePath } from '../platform/config/config.ts';
 import { keyPrefix } from '../platform/config/key-prefix.ts';
 import type { ApiConfig, ServiceConfig } from '../platform/config/service-config.ts';
 import { YamlFileError } from '../platform/config/yaml-file.ts';
-import { codesOf, readApiDocument, type ApiDocument } from './api-document.ts';
+import { codesOf, readApiDocument } from './api-document.ts';
 import { isReservedInRequest } from './headers.ts';
 import { mergeDescriptions } from './merge-descriptions.ts';
 import { petsDescription, petsServiceName } from './pets-service.ts';
@@ -43,33 +43,7 @@ declare global {
   }
 }
 
-export interface ApiDescription {
-  /** The OpenAPI document as JSON text, with relative addresses. */
-  json: string;
-  /** What the documentation shows of it. */
-  document: ApiDocument;
-  /**
-   * The same with the addresses of the servers under a base URL, such as https://api.example.com. Takes microseconds, since
-   * clients choose the URL if PUBLIC_URL is not set.
-   */
-  jsonAt(baseUrl: string): string;
-  /** Base path of the gateway's own operations, such as /v1. */
-  basePath: string;
-  /** That one, and those of the services. */
-  basePaths: readonly string[];
-  /** The server as a whole, with the methods of all paths. */
-  everything: ApiRoute;
-  /** Error codes that its document describes. */
-  errorCodes: ReadonlySet<string>;
-  /** Names of the services, each at its ordinal. */
-  services: readonly string[];
-  /** Operations that clients are meant to call: neither HEAD nor OPTIONS. The gateway's own ask nothing of a key. */
-  operations: readonly { route: string; method: string; access?: OperationAccess | undefined }[];
-  /** All scopes that they need, and those that cost more than 1. */
-  access: { scopes: string[]; costs: { operation: string; units: number; scopes: string[] }[] };
-  /** Finds the route of a path without query, as `createMatch` does. */
-  match(path: string): ApiRoute | undefined;
-}
+export type ApiDescription = ReturnType<typeof loadApiDescription>;
 
 type DescribedService = Pick<ServiceConfig, 'name' | 'description' | 'upgrade'> & {
   paths?: readonly string[];
@@ -91,7 +65,72 @@ export function loadApiDescription(
   supportUrl?: string,
   services: readonly DescribedService[] = [{ name: petsServiceName, description: petsDescription() }],
   api: PublishedApi = {},
-): ApiDescription {
+) {
+  const { merged, basePath, basePaths, serverPath, routes } = mergeServices(services, api);
+  const document = withContact(withKeyHeader(merged, api.keyHeader), supportUrl);
+  const placeholder = randomUUID();
+  const url = placeholder + serverPath;
+  const servers = listOf(merged['servers']).map((server) => Object.assign({}, server, { url }));
+  const parts = toJson({ ...document, servers }).split(placeholder);
+  const jsonAt = (baseUrl: string) => parts.join(JSON.stringify(baseUrl).slice(1, -1));
+  const json = jsonAt(serverPath === '' ? '/' : '');
+  const shown = readShown(json, serverPath, supportUrl);
+  const operations = routes.flatMap((route) =>
+    route.allow.flatMap((method) =>
+      method === 'HEAD' || method === 'OPTIONS'
+        ? []
+        : [{ route: route.pattern, method, access: operationOf(route.service, method) }],
+    ),
+  );
+  const everything: ApiRoute = {
+    pattern: '*',
+    allow: [...new Set(routes.flatMap(({ allow }) => allow))],
+  };
+  return {
+    /** The OpenAPI document as JSON text, with relative addresses. */
+    json,
+    /** What the documentation shows of it. */
+    document: shown,
+    /**
+     * The same with the addresses of the servers under a base URL, such as https://api.example.com. Takes microseconds, since
+     * clients choose the URL if PUBLIC_URL is not set.
+     */
+    jsonAt,
+    /** Error codes that its document describes. */
+    errorCodes: new Set(codesOf(shown)),
+    /** Base path of the gateway's own operations, such as /v1. */
+    basePath,
+    /** That one, and those of the services. */
+    basePaths,
+    /** Names of the services, each at its ordinal. */
+    services: services.map(({ name }) => name),
+    /** Operations that clients are meant to call: neither HEAD nor OPTIONS. The gateway's own ask nothing of a key. */
+    operations,
+    /** All scopes that they need, and those that cost more than 1. */
+    access: summarize(operations),
+    /** The server as a whole, with the methods of all paths. */
+    everything,
+    /** Finds the route of a path without query. A key is asked for under the base paths alone, as they are spelled. */
+    match: createMatch([...routes, descriptionRoute], basePaths),
+  };
+}
+
+type Operations = readonly { route: string; method: string; access?: OperationAccess | undefined }[];
+
+function summarize(operations: Operations) {
+  const scopes = new Set(operations.flatMap(({ access }) => access?.scopes ?? []));
+  const costs = operations.flatMap(({ route, method, access }) =>
+    access === undefined || access.cost === 1
+      ? []
+      : [{ operation: `${method} ${route}`, units: access.cost, scopes: [...access.scopes] }],
+  );
+  return { scopes: [...scopes], costs };
+}
+
+type Owner = Pick<RoutedService, 'name' | 'ordinal' | 'upgrade'>;
+
+/** Merges the descriptions, and finds the routes. */
+function mergeServices(services: readonly DescribedService[], api: PublishedApi) {
   const based = services.flatMap(({ name, description: text }, ordinal) => {
     if (text === undefined) return [];
     const description = publishedPart(readDescription(text));
@@ -122,49 +161,8 @@ export function loadApiDescription(
     ),
   );
   const routes = [...passing, ...describedRoutes(merged, owners, serverPath)];
-  const document = withContact(withKeyHeader(merged, api.keyHeader), supportUrl);
-  const jsonWith = (server: string) => {
-    const servers = listOf(merged['servers']).map((fields) => Object.assign({}, fields, { url: server }));
-    return toJson({ ...document, servers });
-  };
-  const json = jsonWith(serverPath === '' ? '/' : serverPath);
-  const placeholder = randomUUID();
-  const parts = jsonWith(placeholder + serverPath).split(placeholder);
-  const shown = readShown(toJson(merged), serverPath, supportUrl);
-  const operations = routes.flatMap((route) =>
-    route.allow.flatMap((method) =>
-      method === 'HEAD' || method === 'OPTIONS'
-        ? []
-        : [{ route: route.pattern, method, access: operationOf(route.service, method) }],
-    ),
-  );
-  return {
-    json,
-    document: shown,
-    jsonAt: (baseUrl) => parts.join(JSON.stringify(baseUrl).slice(1, -1)),
-    errorCodes: new Set(codesOf(shown)),
-    basePath,
-    basePaths,
-    services: services.map(({ name }) => name),
-    operations,
-    access: summarize(operations),
-    everything: { pattern: '*', allow: [...new Set(routes.flatMap(({ allow }) => allow))] },
-    // A key is asked for under these alone, as they are spelled.
-    match: createMatch([...routes, descriptionRoute], basePaths),
-  };
+  return { merged, basePath, basePaths, serverPath, routes };
 }
-
-function summarize(operations: ApiDescription['operations']): ApiDescription['access'] {
-  const scopes = new Set(operations.flatMap(({ access }) => access?.scopes ?? []));
-  const costs = operations.flatMap(({ route, method, access }) =>
-    access === undefined || access.cost === 1
-      ? []
-      : [{ operation: `${method} ${route}`, units: access.cost, scopes: [...access.scopes] }],
-  );
-  return { scopes: [...scopes], costs };
-}
-
-type Owner = Pick<RoutedService, 'name' | 'ordinal' | 'upgrade'>;
 
 /** Methods that OPTIONS names for a path under which any method passes. */
 const commonMethods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
@@ -265,7 +263,7 @@ function orByHeader(fields: Fields): Fields {
 }
 
 /** @throws YamlFileError if the documentation could not show the document */
-function readShown(...read: Parameters<typeof readApiDocument>): ApiDocument {
+function readShown(...read: Parameters<typeof readApiDocument>) {
   try {
     return readApiDocument(...read);
   } catch (error) {
