@@ -179,7 +179,7 @@ function createParts(dependencies: GatewayDependencies, api: ApiDescription) {
   };
   const addressLimit = createAddressLimit({ redis, gate, limit: plans.anonymousMinute });
   const isProxy = createIsProxy(dependencies.trustProxy);
-  const publicAddress = createPublicAddress({ publicUrl, isProxy });
+  const publicAddress = createPublicAddress(publicUrl, isProxy);
   return {
     ...dependencies,
     api,

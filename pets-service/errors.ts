@@ -74,25 +74,21 @@ export function renderError({ log }: { log: Logger }): ErrorRequestHandler {
   };
 }
 
-/** What body-parser's errors are called. */
-const bodyErrors: Partial<Record<string, ErrorCode>> = {
-  'charset.unsupported': 'unsupported_media_type',
-  'encoding.unsupported': 'unsupported_media_type',
-  'entity.too.large': 'payload_too_large',
-  'entity.parse.failed': 'invalid_json',
-  'request.aborted': 'invalid_request',
-  'request.size.invalid': 'invalid_request',
+/** Errors of body-parser, by status. A caller that leaves before its body is complete is 400, too. */
+const bodyErrors: Partial<Record<number, ErrorCode>> = {
+  400: 'invalid_json',
+  413: 'payload_too_large',
+  415: 'unsupported_media_type',
 };
 
-/** Any other error is a bug, whose detail is logged and never sent. */
+/** Anything without a status is a bug, whose detail is logged and never sent. */
 function toPetsError(thrown: unknown): PetsError {
   if (thrown instanceof PetsError) return thrown;
-  const type = thrown instanceof Error && 'type' in thrown ? String(thrown.type) : '';
+  const code = bodyErrors[thrown instanceof Error && 'status' in thrown ? Number(thrown.status) : 500];
   // With a reviver JSON.parse recurses: the stack overflows between 2,000 and 2,500 levels.
-  if (type === 'entity.parse.failed' && thrown instanceof RangeError) {
+  if (code === 'invalid_json' && thrown instanceof RangeError) {
     return new PetsError('invalid_request', { message: 'The request body is nested too deeply.' });
   }
-  const code = bodyErrors[type];
-  // Without the cause, which quotes the body.
+  // A refusal is without the cause, which quotes the body.
   return code === undefined ? new PetsError('internal_error', { cause: thrown }) : new PetsError(code);
 }

@@ -171,28 +171,15 @@ export function referenceOf(value: unknown): string | undefined {
 export function resolveReference(document: Fields, value: unknown, depth = 0): unknown {
   const reference = referenceOf(value);
   if (reference === undefined) return value;
-  // A circle.
-  if (depth > 32) return undefined;
-  return resolveReference(document, findTarget(document, reference), depth + 1);
-}
-
-/** What a reference points at, which may be another one. */
-export function findTarget(document: Fields, reference: string): unknown {
-  if (!reference.startsWith('#/')) return undefined;
+  // Beyond 32 it is a circle.
+  if (depth > 32 || !reference.startsWith('#/')) return undefined;
   let target: unknown = document;
   for (const token of reference.slice(2).split('/')) {
-    const name = decodeToken(token);
-    target = Array.isArray(target)
-      ? target[Number(name)]
-      : Object.hasOwn(fieldsOf(target), name)
-        ? fieldsOf(target)[name]
-        : undefined;
+    const name = token.replaceAll('~1', '/').replaceAll('~0', '~');
+    if (Array.isArray(target)) target = target[Number(name)];
+    else target = Object.hasOwn(fieldsOf(target), name) ? fieldsOf(target)[name] : undefined;
   }
-  return target;
-}
-
-function decodeToken(token: string): string {
-  return token.replaceAll('~1', '/').replaceAll('~0', '~');
+  return resolveReference(document, target, depth + 1);
 }
 
 const costField = 'x-quota-cost';

@@ -156,7 +156,7 @@ const serviceFiles = z
   .record(serviceName, serviceFileSchema, { error: 'is not a mapping of names to services' })
   .refine((services) => Object.keys(services).length > 0, { error: 'is empty: name at least one service' });
 
-/** The file that SERVICES_FILE names. */
+/** The file that SERVICES_FILE names. Editors have the schema in services-file.schema.json. */
 export const servicesFileSchema = z
   .strictObject(
     {
@@ -171,8 +171,3 @@ export const servicesFileSchema = z
   });
 
 export type ServicesFile = z.output<typeof servicesFileSchema>;
-
-/** The schema for editors, which is shipped as services-file.schema.json. */
-export function servicesFileJsonSchema(): object {
-  return z.toJSONSchema(servicesFileSchema, { target: 'draft-7', io: 'input' });
-}

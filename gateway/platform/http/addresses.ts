@@ -98,29 +98,22 @@ export function createIsProxy(trusted: readonly string[]): (address: string) => 
 type AddressedRequest = FromPeer & { headers: IncomingHttpHeaders };
 
 /** Where clients see the gateway. */
-export interface PublicAddress {
-  /**
-   * Base URL of the addresses in a response, without a slash at the end: `https://api.example.com`. Empty if the request
-   * has no usable Host, so that addresses stay relative.
-   */
-  baseUrl(req: AddressedRequest): string;
-  /** The base URL if it is the same for every request, so that a shared cache may store what contains it. */
-  fixed: string | undefined;
-}
+export type PublicAddress = ReturnType<typeof createPublicAddress>;
 
-interface PublicAddressOptions {
-  /** The setting PUBLIC_URL, without a slash at the end. */
-  publicUrl: string | undefined;
-  /** Whether an address belongs to a trusted proxy. */
-  isProxy: (address: string) => boolean;
-}
-
-/** Uses PUBLIC_URL, or else the request's own scheme and Host, as far as trusted proxies report them. */
-export function createPublicAddress({ publicUrl, isProxy }: PublicAddressOptions): PublicAddress {
-  if (publicUrl !== undefined) return { baseUrl: () => publicUrl, fixed: publicUrl };
+/**
+ * Uses PUBLIC_URL, or else the request's own scheme and Host, as far as trusted proxies report them.
+ * @param publicUrl without a slash at the end
+ */
+export function createPublicAddress(publicUrl: string | undefined, isProxy: (address: string) => boolean) {
   return {
-    fixed: undefined,
-    baseUrl(req) {
+    /** The base URL if it is the same for every request, so that a shared cache may store what contains it. */
+    fixed: publicUrl,
+    /**
+     * Base URL of the addresses in a response, without a slash at the end: `https://api.example.com`. Empty if the request
+     * has no usable Host, so that addresses stay relative.
+     */
+    baseUrl(req: AddressedRequest): string {
+      if (publicUrl !== undefined) return publicUrl;
       const host = reported(req, 'x-forwarded-host', isProxy) ?? req.headers.host ?? '';
       return isUsableHost(host) ? `${findScheme(req, isProxy)}://${host}` : '';
     },

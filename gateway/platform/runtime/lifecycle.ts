@@ -47,7 +47,7 @@ export async function runService<Settings extends ServiceConfig>(
   try {
     const config = loadConfig(process.env);
     const logging = createLog(config.logLevel);
-    const { log, flush } = logging;
+    const { log, writer } = logging;
     const shutdown = (): Shutdown => {
       const delayMs = reason === 'SIGTERM' ? config.shutdownDelayMs : 0;
       const timeout = AbortSignal.timeout(delayMs + config.shutdownTimeoutMs);
@@ -62,7 +62,7 @@ export async function runService<Settings extends ServiceConfig>(
       await starting.catch(() => {});
       await cleanup.disposeAsync();
       log.info('stopped');
-      await flush(logFlushTimeoutMs);
+      await writer?.flush(logFlushTimeoutMs);
       process.exit(0);
     };
     const onStop = (cause: string) => {

@@ -8,8 +8,6 @@ export interface Log {
   log: Logger;
   /** Where the lines go; undefined on a terminal. */
   writer: LogWriter | undefined;
-  /** Resolves when all lines are written, when they can't be, or when the time is over. */
-  flush(timeoutMs: number): Promise<void>;
 }
 
 /** Loaded on a terminal only: elsewhere it would take 2 % of the CPU time of a start. */
@@ -21,31 +19,26 @@ const prettyOptions = {
   singleLine: true,
   sync: true,
 };
+const warnLevel = 40;
 
 /** Writes one JSON line for each event to standard output, or readable lines if that is a terminal. */
 export function createLog(level: string): Log {
   const options = { level, base: { service: 'gateway' }, serializers: { err: serializeError } };
   if (pretty !== undefined) {
-    const stream = pretty.PinoPretty(prettyOptions);
-    return { log: pino(options, stream), writer: undefined, flush: async () => {} };
+    return { log: pino(options, pretty.PinoPretty(prettyOptions)), writer: undefined };
   }
   const writer = createLogWriter((lines) =>
     log.warn({ lines }, 'log lines were dropped: too many were waiting'),
   );
-  const log = pino({ ...options, hooks: flushWarnings(writer) }, writer);
-  return { log, writer, flush: (timeoutMs) => writer.flush(timeoutMs) };
-}
-
-const warnLevel = 40;
-
-/** Writes lines at warn and above at once, with all lines that wait: they may be the last of the process. */
-function flushWarnings(writer: LogWriter): NonNullable<LoggerOptions['hooks']> {
-  return {
-    logMethod(args, log, level) {
-      log.apply(this, args);
+  const hooks: LoggerOptions['hooks'] = {
+    // Lines at warn and above are written at once, with all lines that wait: they may be the last of the process.
+    logMethod(args, method, level) {
+      method.apply(this, args);
       if (level >= warnLevel) writer.writeWaiting();
     },
   };
+  const log = pino({ ...options, hooks }, writer);
+  return { log, writer };
 }
 
 /** Only fields that are known to be harmless: an error of ioredis carries its command, which may hold a password. */

@@ -105,10 +105,7 @@ describe('the address of a client', () => {
 
 describe('without PUBLIC_URL', () => {
   const proxy = '10.0.0.1';
-  const { baseUrl, fixed } = createPublicAddress({
-    publicUrl: undefined,
-    isProxy: (address) => address === proxy,
-  });
+  const { baseUrl, fixed } = createPublicAddress(undefined, (address) => address === proxy);
   const baseOf = (headers: Record<string, string>, remoteAddress = '203.0.113.7') =>
     baseUrl({ headers, socket: { remoteAddress } });
 
