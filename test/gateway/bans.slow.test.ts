@@ -42,12 +42,9 @@ describe.concurrent('bans', { tags: ['redis-server'] }, () => {
   }) => {
     const issued = await exhaustedKey();
     const banned = await provokeBan(issued);
+    const message: unknown = expect.any(String);
     expect(banned.status).toBe(429);
-    expect(banned.json).toEqual({
-      code: 'api_key_banned',
-      message: expect.any(String) as unknown,
-      status: 429,
-    });
+    expect(banned.json).toEqual({ code: 'api_key_banned', message, status: 429 });
     expect(banned.headers).toMatchObject({ 'retry-after': '60', 'x-ratelimit-limit': '1' });
     expect(banned.header('X-RateLimit-Remaining')).toBe('0');
     const until = Number(banned.header('X-RateLimit-Reset'));

@@ -3,6 +3,7 @@ import { postJson, send } from '../support/http/http.ts';
 import { startGatewayKit } from '../support/kits/gateway-kit.ts';
 import { shared } from '../support/kits/shared.ts';
 import { dayUsage } from '../support/stores/day-counter.ts';
+import { respondWithPets } from '../support/upstreams/upstream.ts';
 
 describe('conditional requests', () => {
   const kit = shared(startGatewayKit);
@@ -47,9 +48,7 @@ describe('conditional requests', () => {
     expect(created.status).toBe(201);
     expect(created.headers).not.toHaveProperty('etag');
     expect(kit.upstream.seen.at(-1)?.headers['if-match']).toBe('"1", "2"');
-    kit.upstream.response = (_req, res) => {
-      res.writeHead(200, { 'content-type': 'application/json' }).end('[]');
-    };
+    kit.upstream.response = respondWithPets;
     const condition = { 'if-none-match': '*', 'accept-encoding': 'gzip, br' };
     const { status, headers } = await send(pets(), { key, headers: condition });
     expect(status).toBe(200);

@@ -3,6 +3,7 @@ import { send, sendRaw } from '../support/http/http.ts';
 import { startGatewayKit } from '../support/kits/gateway-kit.ts';
 import { startGateway } from '../support/kits/service.ts';
 import { shared } from '../support/kits/shared.ts';
+import { respondWithPets } from '../support/upstreams/upstream.ts';
 
 const shop = 'https://shop.example';
 const preflight = {
@@ -64,29 +65,23 @@ describe('pages of other sites', () => {
 
   test('responses and refusals can be read, and Vary has what the service says, too', async () => {
     const { key } = await kit.issue({ scopes: ['pets-service:read'], minute: 2 });
-    const visible = { 'access-control-allow-origin': shop, 'access-control-expose-headers': '*' };
     const respond: typeof kit.upstream.response = (_req, res) => {
       res.writeHead(200, { 'content-type': 'application/json', vary: 'Accept-Language' }).end('[]');
     };
+    const expectVisible = async (status: number, vary: string, wanted = key) => {
+      const response = await send(`${kit.gateway.url}/v1/pets`, { key: wanted, ...from(shop) });
+      const visible = { 'access-control-allow-origin': shop, 'access-control-expose-headers': '*', vary };
+      expect([response.status, corsOf(response.headers)]).toEqual([status, visible]);
+    };
     kit.upstream.response = respond;
-    const get = (wanted?: string) =>
-      send(`${kit.gateway.url}/v1/pets`, { key: wanted ?? key, ...from(shop) });
-    const served = await get();
-    expect(served.status).toBe(200);
-    expect(corsOf(served.headers)).toEqual({ ...visible, vary: 'Origin, Accept-Language' });
+    await expectVisible(200, 'Origin, Accept-Language');
     kit.upstream.response = (req) => req.socket.destroy();
-    const failed = await get();
-    expect(failed.status).toBe(502);
-    expect(corsOf(failed.headers)).toEqual({ ...visible, vary: 'Origin' });
+    await expectVisible(502, 'Origin');
     // What failed has cost nothing.
     kit.upstream.response = respond;
-    expect((await get()).status).toBe(200);
-    const limited = await get();
-    expect(limited.status).toBe(429);
-    expect(corsOf(limited.headers)).toEqual({ ...visible, vary: 'Origin' });
-    const anonymous = await get('pets_nonsense');
-    expect(anonymous.status).toBe(401);
-    expect(corsOf(anonymous.headers)).toEqual({ ...visible, vary: 'Origin' });
+    await expectVisible(200, 'Origin, Accept-Language');
+    await expectVisible(429, 'Origin');
+    await expectVisible(401, 'Origin', 'pets_nonsense');
   });
 
   test('the response to a request that no parser takes names the site, too', async () => {
@@ -111,9 +106,7 @@ describe('pages of other sites', () => {
       expect(response.header('access-control-allow-origin')).toBe(shop);
     }
     expect(kit.upstream.seen).toHaveLength(before);
-    kit.upstream.response = (_req, res) => {
-      res.writeHead(200, { 'content-type': 'application/json' }).end('[]');
-    };
+    kit.upstream.response = respondWithPets;
     // The gateway's own pages, a server, and a proxy that passes on the Origin of a site that is not allowed.
     for (const origin of [kit.gateway.url, undefined, 'https://other.example']) {
       const headers = origin === undefined ? {} : { origin };

@@ -49,9 +49,7 @@ describe('events', () => {
     for (let request = 0; request < 7; request += 1) await pets(key);
     await expect.poll(() => at('/own').length, patient).toBe(2);
     await expect.poll(() => at('/all').length, patient).toBe(2);
-    const received = at('/own').toSorted((one, two) =>
-      one.body.includes('"threshold":80') ? -1 : two ? 1 : 0,
-    );
+    const received = at('/own').toSorted((one) => (one.body.includes('"threshold":80') ? -1 : 1));
     expect(received.map((each) => contentOf(each).data)).toMatchObject([
       { customerId, window: 'day', threshold: 80, limit: 5, used: 4 },
       { customerId, window: 'day', threshold: 100, limit: 5, used: 5 },
@@ -84,13 +82,8 @@ describe('events', () => {
     await change((session) => changeCustomer(session, customerId, { plan: 'pro' }));
     await change((session) => changeCustomer(session, customerId, { notes: 'nothing that is an event' }));
     await change((session) => suspendCustomer(session, customerId));
-    await expect
-      .poll(() => typesAt('/changes').toSorted(), patient)
-      .toEqual(
-        'ban.began customer.suspended key.created key.created key.revoked key.rotated plan.changed'.split(
-          ' ',
-        ),
-      );
+    const types = 'ban.began customer.suspended key.created key.created key.revoked key.rotated plan.changed';
+    await expect.poll(() => typesAt('/changes').toSorted().join(' '), patient).toBe(types);
     for (const each of at('/changes')) {
       const { type, data } = contentOf(each);
       if (!isEventType(type)) throw new Error(type);
@@ -107,19 +100,14 @@ describe('events', () => {
     const soon = await issue('Soon', expiresIn(6));
     await issue('Late', expiresIn(8));
     const changed = await issue('Changed', expiresIn(7.00006));
-    await kit.redis.hset(
-      redisKeys.apiKey({ customerId, keyHash: hashApiKey(changed.key) }),
-      'expiresAt',
-      expiresIn(9),
-    );
+    const place = { customerId, keyHash: hashApiKey(changed.key) };
+    await kit.redis.hset(redisKeys.apiKey(place), 'expiresAt', expiresIn(9));
     await expect.poll(() => at('/expiring').length, patient).toBe(1);
     const eventId = await testWebhook(kit.session, (await listWebhooks(kit.session)).at(-1)?.id ?? '');
     await expect.poll(() => at('/expiring').map(idOf), { timeout: 15_000 }).toContain(eventId);
-    expect(contentOf(at('/expiring')[0] ?? { url: '', headers: {}, body: '{}' }).data).toMatchObject({
-      keyId: soon.record.id,
-      keyName: 'Soon',
-    });
-    expect(at('/expiring')).toHaveLength(2);
+    const [first, ...others] = at('/expiring').map((each) => contentOf(each).data);
+    expect(first).toMatchObject({ keyId: soon.record.id, keyName: 'Soon' });
+    expect(others).toHaveLength(1);
   });
 });
 
@@ -131,12 +119,8 @@ describe('deliveries', () => {
     await expect.poll(() => viewOf(id), patient).toMatchObject({ state: 'failing' });
     await expect.poll(() => at('/flaky/1').length, patient).toBe(2);
     expect(new Set(at('/flaky/1').map(idOf)).size).toBe(1);
-    await expect
-      .poll(() => outcomesOf(id))
-      .toEqual([
-        ['delivered', 200],
-        ['failed', 503],
-      ]);
+    const outcomes = async () => (await outcomesOf(id)).join(' ');
+    await expect.poll(outcomes).toBe('delivered,200 failed,503');
     await expect.poll(() => viewOf(id)).toMatchObject({ state: 'on', failingSince: null });
   });
 
@@ -150,10 +134,10 @@ describe('deliveries', () => {
     await expect.poll(() => outcomesOf(id)).toEqual([['dead', 410]]);
     const metrics = async () => (await send(`${kit.gateway.adminUrl}/metrics`)).text;
     await expect.poll(metrics, patient).toMatch(/^gateway_webhooks_disabled 1$/m);
-    const problems = async () =>
-      (await readFleetReport(kit.session, false)).problems.filter((each) =>
-        each.id.startsWith('webhook-disabled'),
-      );
+    const problems = async () => {
+      const all = (await readFleetReport(kit.session, false)).problems;
+      return all.filter((each) => each.id.startsWith('webhook-disabled'));
+    };
     expect(await problems()).toMatchObject([
       { id: `webhook-disabled ${id}`, severity: 'warning', detail: expect.stringContaining('410') },
     ]);
@@ -161,9 +145,8 @@ describe('deliveries', () => {
     await change((session) => changeCustomer(session, customerId, { plan: 'pro' }));
     await testWebhook(kit.session, id);
     await expect.poll(() => at('/status/410').length, patient).toBe(2);
-    expect(await changeWebhook(kit.session, id, { enabled: true }, localNetworks)).toMatchObject({
-      state: 'on',
-    });
+    const changed = await changeWebhook(kit.session, id, { enabled: true }, localNetworks);
+    expect(changed).toMatchObject({ state: 'on' });
     expect(await problems()).toEqual([]);
     await removeWebhook(kit.session, id);
   });
@@ -173,10 +156,8 @@ describe('deliveries', () => {
     const slow = await kit.webhook('/hang', { customerId });
     const refusing = await kit.webhook('/status/400', { customerId });
     const quick = await kit.webhook('/quick', { customerId });
-    for (let turn = 0; turn < 12; turn += 1)
-      await change((session) =>
-        changeCustomer(session, customerId, { plan: turn % 2 === 0 ? 'pro' : 'free' }),
-      );
+    for (const plan of Array.from({ length: 12 }, (_, turn) => (turn % 2 === 0 ? 'pro' : 'free')))
+      await change((session) => changeCustomer(session, customerId, { plan }));
     await expect.poll(() => at('/quick').length, patient).toBe(12);
     await expect.poll(() => new Set(at('/status/400').map(idOf)).size, patient).toBe(12);
     for (const { id } of [slow, refusing, quick]) await removeWebhook(kit.session, id);
@@ -186,15 +167,14 @@ describe('deliveries', () => {
     const { customerId } = await kit.issue({ plan: 'free' });
     const failing = await kit.webhook('/status/500', { customerId });
     const quiet = await kit.webhook('/status/501', { customerId });
-    const hourMs = 3_600_000;
-    await kit.redis.hset(redisKeys.webhookStatus(failing.id), {
-      failingSince: Date.now() - 24 * hourMs,
-      lastFailure: Date.now() - hourMs,
-    });
-    await kit.redis.hset(redisKeys.webhookStatus(quiet.id), {
-      failingSince: Date.now() - 24 * hourMs,
-      lastFailure: Date.now() - 20 * hourMs,
-    });
+    const hoursAgo = (hours: number) => Date.now() - hours * 3_600_000;
+    for (const [{ id }, hours] of [
+      [failing, 1],
+      [quiet, 20],
+    ] as const) {
+      const status = { failingSince: hoursAgo(24), lastFailure: hoursAgo(hours) };
+      await kit.redis.hset(redisKeys.webhookStatus(id), status);
+    }
     await change((session) => suspendCustomer(session, customerId));
     await expect.poll(() => viewOf(failing.id), patient).toMatchObject({ state: 'disabled' });
     await expect.poll(() => outcomesOf(quiet.id), patient).toEqual([['failed', 501]]);
