@@ -123,21 +123,14 @@ describe('the ban policy', { tags: ['redis-server'] }, () => {
       ['a client that waits for Retry-After', 60, () => [obedient(100)]],
       ['24 jobs of one key that wait for Retry-After', 5, () => fleet(24, () => obedient(100))],
       ...[5, 60].flatMap((limit) =>
-        [8, 16].flatMap((size): [string, number, () => Client[]][] => [
-          [
-            `${size} workers that back off exponentially from 1 s, on a limit of ${limit}`,
-            limit,
-            () => fleet(size, () => backingOff(200, () => 1)),
-          ],
-          [
-            `${size} workers that back off exponentially from 1 s with jitter, on a limit of ${limit}`,
-            limit,
-            () => {
-              const random = seededRandom(size + limit);
-              return fleet(size, () => backingOff(200, random));
-            },
-          ],
-        ]),
+        [8, 16].flatMap((size): [string, number, () => Client[]][] => {
+          const name = `${size} workers that back off exponentially from 1 s, on a limit of ${limit}`;
+          const workers = (random: () => number) => fleet(size, () => backingOff(200, random));
+          return [
+            [name, limit, () => workers(() => 1)],
+            [`${name}, with jitter`, limit, () => workers(seededRandom(size + limit))],
+          ];
+        }),
       ),
     ])('%s', async (_name, limit, clients) => {
       const observed = await runClients(redis, {

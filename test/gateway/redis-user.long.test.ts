@@ -24,11 +24,8 @@ const pets = async ({ url }: Service, key: string) => (await send(`${url}/v1/pet
 
 /** Runs commands that read and change, and ask all servers. */
 async function expectOpsWorks(url: string, id: string): Promise<void> {
-  for (const args of [
-    ['keys', 'set', id, '--name', 'Renamed'],
-    ['plans', 'list'],
-  ]) {
-    const { code, stderr } = await runOps(args, { REDIS_URL: url });
+  for (const args of [`keys set ${id} --name Renamed`, 'plans list']) {
+    const { code, stderr } = await runOps(args.split(' '), { REDIS_URL: url });
     expect({ args, code, stderr }).toEqual({ args, code: 0, stderr: '' });
   }
 }
@@ -38,10 +35,8 @@ describe('the Redis users of the ACL files', { tags: ['redis-server'], timeout: 
     await using cluster = await startRedisCluster();
     await using upstream = await startUpstream();
     for (const { redis } of cluster.nodes) await setUser(redis, 'users.acl');
-    await using gateway = await startGateway({
-      REDIS_URL: logIn(cluster.url),
-      PETS_SERVICE_URL: upstream.url,
-    });
+    const env = { REDIS_URL: logIn(cluster.url), PETS_SERVICE_URL: upstream.url };
+    await using gateway = await startGateway(env);
     using admin = await connectRedis(cluster.url);
     const { key, id, customerId, keyHash } = await keyIssuer(admin).issue();
     for (const { redis } of cluster.nodes) await resetCommandUse(redis);
@@ -64,9 +59,8 @@ describe('the Redis users of the ACL files', { tags: ['redis-server'], timeout: 
     // READONLY is for replicas, of which the gateway asks one at random, each second, where the slots are.
     const used = async () =>
       (await Promise.all(cluster.nodes.map(({ redis }) => readCommandUse(redis)))).flat();
-    await expect
-      .poll(used, { timeout: 30_000 })
-      .toEqual(expect.arrayContaining(['asking', 'cluster|info', 'cluster|slots', 'readonly']));
+    const further = ['asking', 'cluster|info', 'cluster|slots', 'readonly'];
+    await expect.poll(used, { timeout: 30_000 }).toEqual(expect.arrayContaining(further));
     expect(await deniedOn(cluster.nodes)).toEqual([]);
     await gateway.stop();
   });

@@ -6,6 +6,7 @@ import { redisKeys, type CustomerId } from '../../gateway/platform/redis/redis-k
 import { createSimulatedTime } from '../support/checks/simulated-time.ts';
 import { postJson, send } from '../support/http/http.ts';
 import { sessionOf } from '../support/kits/keys.ts';
+import { redisStateOf } from '../support/kits/service.ts';
 import { startServicesKit } from '../support/kits/services-kit.ts';
 import { shared } from '../support/kits/shared.ts';
 import { startUpstream } from '../support/upstreams/upstream.ts';
@@ -139,9 +140,8 @@ describe('scopes and costs', { tags: ['redis-server'] }, () => {
       expect(refused.header('x-ratelimit-remaining')).toBe('60');
     }
     expect(kit.gateway.output()).toMatch(/"plan":"free","operation":"GET \/v1\/archive","units":500/);
-    await expect
-      .poll(() => lastDay(customerId), { timeout: 15_000 })
-      .toMatchObject({ served: 0, refused: 3 });
+    const counted = () => lastDay(customerId);
+    await expect.poll(counted, { timeout: 15_000 }).toMatchObject({ served: 0, refused: 3 });
     // A program that goes on is banned, as after a 429.
     await createSimulatedTime(kit.redis, issued).moveTimes(11_000);
     for (let strike = 1; strike < 60; strike += 1) expect((await get('/archive', key)).status).toBe(403);
@@ -160,9 +160,7 @@ describe('scopes and costs', { tags: ['redis-server'] }, () => {
     const { key, customerId } = await kit.issue({ minute: 12, day: 100, scopes });
     expect((await get('/boxes', key)).status).toBe(200);
     kit.server.signal('SIGSTOP');
-    await expect
-      .poll(async () => (await send(`${kit.gateway.adminUrl}/readyz`)).text)
-      .toContain('unavailable');
+    await expect.poll(() => redisStateOf(kit.gateway)).toBe('unavailable');
     const statuses = [];
     for (let request = 0; request < 3; request += 1) statuses.push((await get('/reports', key)).status);
     kit.server.signal('SIGCONT');

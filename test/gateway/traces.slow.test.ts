@@ -80,10 +80,7 @@ describe('the export of traces', () => {
 
   test.each([1, 2])('of %d processes is complete when the gateway has stopped', async (workers) => {
     await using collector = await startTraceCollector();
-    await using kit = await startGatewayKit({
-      ...collector.env,
-      GATEWAY_WORKERS: String(workers),
-    });
+    await using kit = await startGatewayKit({ ...collector.env, GATEWAY_WORKERS: String(workers) });
     await served(kit, 4);
     expect(await kit.gateway.stop()).toBe(0);
     expect(collector.spans.filter(({ name }) => name === 'GET /v1/pets')).toHaveLength(4);
@@ -95,12 +92,11 @@ describe('the export of traces', () => {
     await using collector = await startTraceCollector();
     collector.status = 400;
     await using kit = await startGatewayKit(collector.env);
-    await expect
-      .poll(async () => {
-        await served(kit);
-        return collector.bodies.length;
-      })
-      .toBeGreaterThan(3);
+    const exported = async () => {
+      await served(kit);
+      return collector.bodies.length;
+    };
+    await expect.poll(exported).toBeGreaterThan(3);
     await kit.gateway.stop();
     const lines = kit.gateway.output().split('"traces are not exported completely"').length - 1;
     expect(lines).toBe(1);
