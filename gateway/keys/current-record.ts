@@ -46,18 +46,16 @@ export function endedKey(lookup: ApiKeyLookup): EndedKey | undefined {
   return 'key' in lookup ? lookup.key : undefined;
 }
 
+const codes = {
+  unknown: 'unknown_api_key',
+  expired: 'expired_api_key',
+  revoked: 'revoked_api_key',
+  suspended: 'account_suspended',
+} as const;
+
 /** The error that a caller without a valid key gets. */
 export function lookupError(outcome: Exclude<ApiKeyLookup['outcome'], 'valid'>): GatewayError {
-  switch (outcome) {
-    case 'unknown':
-      return new GatewayError('unknown_api_key');
-    case 'expired':
-      return new GatewayError('expired_api_key');
-    case 'revoked':
-      return new GatewayError('revoked_api_key');
-    case 'suspended':
-      return new GatewayError('account_suspended');
-    case 'unavailable':
-      return new GatewayError('service_unavailable', { headers: { 'Retry-After': '1' } });
-  }
+  return outcome === 'unavailable'
+    ? new GatewayError('service_unavailable', { headers: { 'Retry-After': '1' } })
+    : new GatewayError(codes[outcome]);
 }

@@ -1,7 +1,6 @@
 import { z } from 'zod';
-import type { RedisClient } from '../platform/redis/redis-client.ts';
 import { redisKeys, type CustomerId } from '../platform/redis/redis-keys.ts';
-import { createWaitingCounts } from './use-counts.ts';
+import { createWaitingCounts, type RedisAndClock } from './use-counts.ts';
 
 /** A request of a customer that got an error. */
 export const failureSchema = z
@@ -23,11 +22,6 @@ export type Failure = z.infer<typeof failureSchema>;
 
 export type FailureReports = ReturnType<typeof createFailureReports>;
 
-interface FailureDependencies {
-  redis: RedisClient;
-  now: () => number;
-}
-
 /** Failures of one code that are kept. There are some forty codes and statuses. */
 const maxOfCode = 5;
 const keptMs = 7 * 86_400_000;
@@ -43,7 +37,7 @@ interface Kept {
 }
 
 /** Keeps the last failed requests of each customer, without a Redis command for each of them. */
-export function createFailureReports({ redis, now }: FailureDependencies) {
+export function createFailureReports({ redis, now }: RedisAndClock) {
   const send = ({ customerId, byCode }: Kept) =>
     redis.addFailures(
       redisKeys.failures(customerId),
@@ -78,7 +72,7 @@ function formatLine({ atMs, failure }: { atMs: number; failure: Omit<Failure, 'a
 const line = /^([1-9]\d{0,14}) (\S+) ([45]\d\d) (\S+) (\S+) (.+)$/;
 
 /** Reads the last failed requests of a customer, newest first, at most 5 of each code. */
-export async function readFailures({ redis, now }: FailureDependencies, id: CustomerId): Promise<Failure[]> {
+export async function readFailures({ redis, now }: RedisAndClock, id: CustomerId): Promise<Failure[]> {
   const oldestMs = now() - keptMs;
   const fields = await redis.hgetall(redisKeys.failures(id));
   return Object.entries(fields)

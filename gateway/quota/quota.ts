@@ -48,13 +48,6 @@ export function createQuota(dependencies: QuotaDependencies) {
     }
   }
 
-  async function giveBack(caller: Caller, cost: number, decision: Allowed): Promise<Allowed | undefined> {
-    if (decision.isLocal) return undefined;
-    const { retentionDays } = dependencies.usagePolicy.current();
-    const charged = { caller, limits: limitsOf(caller), cost, decision, retentionDays };
-    return gate.send(() => giveBackQuota(redis, charged));
-  }
-
   function onBanObserved(caller: Caller, ban: Ban): void {
     const { id } = caller;
     const { remainingMs, nowMs } = ban;
@@ -80,8 +73,16 @@ export function createQuota(dependencies: QuotaDependencies) {
      * Gives back what a request has cost that failed through no fault of the caller. What was counted without Redis stays counted.
      * @returns the decision as it is without it; undefined if the request stays charged. Never rejects.
      */
-    giveBack: (...args: Parameters<typeof giveBack>) =>
-      // Redis is unavailable, which the gate reports.
-      giveBack(...args).catch(() => undefined),
+    async giveBack(caller: Caller, cost: number, decision: Allowed): Promise<Allowed | undefined> {
+      if (decision.isLocal) return undefined;
+      const { retentionDays } = dependencies.usagePolicy.current();
+      try {
+        const charged = { caller, limits: limitsOf(caller), cost, decision, retentionDays };
+        return await gate.send(() => giveBackQuota(redis, charged));
+      } catch {
+        // Redis is unavailable, which the gate reports.
+        return undefined;
+      }
+    },
   };
 }

@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import { dayNumberOf, utcDate } from '../limits/windows.ts';
-import type { RedisClient } from '../platform/redis/redis-client.ts';
 import { isCommandError } from '../platform/redis/redis-errors.ts';
 import { redisKeys, type CustomerId } from '../platform/redis/redis-keys.ts';
-import type { LiveUsagePolicy } from './policies.ts';
 import type { CurrentDecision } from './quota-decision.ts';
+import type { CountingDependencies } from './use-counts.ts';
 
 /** What was counted of a customer on one day. */
 interface Report {
@@ -23,11 +22,8 @@ const batchSize = 500;
 /** Refused requests of further customers are not counted until the next report, so that memory stays bounded. */
 const maxRefusedCustomers = 50_000;
 
-interface UsageReportsDependencies {
-  redis: RedisClient;
-  usagePolicy: Pick<LiveUsagePolicy, 'current'>;
+interface UsageReportsDependencies extends CountingDependencies {
   log: Logger;
-  now: () => number;
 }
 
 /** What this process counts of each customer's use and adds to its record in Redis later. */

@@ -6,6 +6,16 @@ import { redisKeys, type CustomerId, type KeyPlace } from '../platform/redis/red
 import type { LiveUsagePolicy } from './policies.ts';
 import type { CurrentDecision } from './quota-decision.ts';
 
+/** What counts need that are added to those in Redis from time to time. */
+export interface CountingDependencies {
+  redis: RedisClient;
+  usagePolicy: Pick<LiveUsagePolicy, 'current'>;
+  /** By Redis' clock, in Unix milliseconds. */
+  now: () => number;
+}
+
+export type RedisAndClock = Pick<CountingDependencies, 'redis' | 'now'>;
+
 interface WaitingCountsOptions<Count> {
   redis: RedisClient;
   /** Number of names beyond which further ones are not counted. */
@@ -70,17 +80,11 @@ const maxCustomers = 100_000;
 /** Customers, or keys, of one report: Redis has other things to do. The others wait for the next one. */
 const maxReported = 2000;
 
-interface UsageTotalsDependencies {
-  redis: RedisClient;
-  usagePolicy: Pick<LiveUsagePolicy, 'current'>;
-  now: () => number;
-}
-
 /**
  * Use of all customers together, for the page Usage: totals by UTC day and plan, and a ranking of the customers of each month. The
  * record of each customer is exact; these lack what a process has counted in the seconds before it was killed or lost Redis.
  */
-export function createUsageTotals({ redis, usagePolicy, now }: UsageTotalsDependencies) {
+export function createUsageTotals({ redis, usagePolicy, now }: CountingDependencies) {
   /** By day number and plan. */
   let days = new Map<number, Map<string, Totals>>();
   const ranking = createWaitingCounts<{ customerId: CustomerId; dayNumber: number; units: number }>({
@@ -169,11 +173,6 @@ export const keyUseSchema = z
 
 type KeyUse = z.infer<typeof keyUseSchema>;
 
-interface KeyUseDependencies {
-  redis: RedisClient;
-  now: () => number;
-}
-
 /** Keys that wait to be reported. Further ones are not counted, so that memory stays bounded. */
 const maxKeys = 100_000;
 const keptMs = 400 * 86_400_000;
@@ -188,7 +187,7 @@ interface CountedKey {
 }
 
 /** Counts the use of each valid key, without a Redis command for each request. */
-export function createKeyUseReports({ redis, now }: KeyUseDependencies) {
+export function createKeyUseReports({ redis, now }: RedisAndClock) {
   const keys = createWaitingCounts<CountedKey>({
     redis,
     max: maxKeys,
@@ -214,10 +213,7 @@ export function createKeyUseReports({ redis, now }: KeyUseDependencies) {
 }
 
 /** Reads the use of a key. Null if it was not used, as far as that is kept. */
-export async function readKeyUse(
-  { redis, now }: KeyUseDependencies,
-  place: KeyPlace,
-): Promise<KeyUse | null> {
+export async function readKeyUse({ redis, now }: RedisAndClock, place: KeyPlace): Promise<KeyUse | null> {
   const text = (await redis.get(redisKeys.keyUse(place))) ?? '';
   const [, lastMs, day, served, refused] = /^(\d{1,15}) (\d+) (\d+) (\d+)$/.exec(text) ?? [];
   if (lastMs === undefined) return null;
@@ -241,7 +237,7 @@ const maxBusyReported = 50;
 const maxCounted = 10_000;
 
 /** Counts which customers are busy now, beside the quotas and without a Redis command for each request. */
-export function createBusyCustomers({ redis, now }: { redis: RedisClient; now: () => number }) {
+export function createBusyCustomers({ redis, now }: RedisAndClock) {
   const counts = new Map<CustomerId, { requests: number; refused: number }>();
   return {
     count({ customerId }: { customerId: CustomerId }, { outcome }: Pick<CurrentDecision, 'outcome'>): void {

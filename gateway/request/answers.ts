@@ -1,4 +1,4 @@
-import { Router, type NextFunction, type Request, type RequestHandler, type Response } from 'express';
+import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { GatewayError } from '../errors.ts';
 import type { ApiKeyCache, Caller } from '../keys/api-key-cache.ts';
@@ -93,11 +93,12 @@ export function answerWithoutKey(dependencies: AnswerWithoutKeyDependencies): Re
   // The document changes only with a new version of the gateway. With an address from the request, a shared cache could give
   // one client what another one's headers have made.
   const cacheControl = `${publicAddress.fixed === undefined ? 'private' : 'public'}, max-age=300`;
-  const others = Router().all(/^/, serveDescription, serveNeighbour);
   return function answerWithoutKey(req, res, next) {
     if (req.method === 'OPTIONS') return answerOptions(req, res, next);
     // Nearly all requests are for the API.
-    return res.locals.isOfApi ? next() : others(req, res, next);
+    if (res.locals.isOfApi) return next();
+    const isDescription = req.path === '/openapi.json' && (req.method === 'GET' || req.method === 'HEAD');
+    return isDescription ? serveDescription(req, res) : serveNeighbour(req, res, next);
   };
 
   /** Costs nothing; under the base path it shows the address' limit. */
@@ -111,8 +112,7 @@ export function answerWithoutKey(dependencies: AnswerWithoutKeyDependencies): Re
   }
 
   /** Pages of any origin may read it: it needs no key, and the tools that read it run in browsers, too. */
-  function serveDescription(req: Request, res: Response, next: NextFunction): void {
-    if (req.path !== '/openapi.json' || (req.method !== 'GET' && req.method !== 'HEAD')) return next();
+  function serveDescription(req: Request, res: Response): void {
     beginFree(req, res);
     passHeaders(res);
     res.set({ 'Cache-Control': cacheControl, 'Access-Control-Allow-Origin': '*' });

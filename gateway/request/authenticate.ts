@@ -47,20 +47,16 @@ function becauseMalformed(message: string): Credential {
   return { outcome: 'malformed_api_key', message };
 }
 
-interface ParseOptions {
-  /** Header in lower case that may hold the key as well, without the word Bearer. */
-  keyHeader?: string | undefined;
-  /** Parses the only Authorization. */
-  parse?: (authorization: string) => Credential;
-}
-
 /**
  * Parses the API key in the request's headers (specification section 5).
  * @param rawHeaders names and values in turn, as received: Node's parsed headers hide a repeated Authorization
+ * @param keyHeader header in lower case that may hold the key as well, without the word Bearer
+ * @param parse parses the only Authorization
  */
 export function parseCredential(
   rawHeaders: readonly string[],
-  { keyHeader, parse = parseAuthorization }: ParseOptions = {},
+  keyHeader?: string,
+  parse = parseAuthorization,
 ): Credential {
   let authorization: string | undefined;
   let bareKey: string | undefined;
@@ -122,10 +118,12 @@ function createConnectionCredentials(
     return credential;
   }
   return ({ rawHeaders, socket }) =>
-    parseCredential(rawHeaders, { keyHeader, parse: (authorization) => parse(socket, authorization) });
+    parseCredential(rawHeaders, keyHeader, (authorization) => parse(socket, authorization));
 }
 
-interface AuthenticateDependencies extends Pick<ParseOptions, 'keyHeader'> {
+interface AuthenticateDependencies {
+  /** Header in lower case that may hold the key as well. */
+  keyHeader: string | undefined;
   apiKeys: ApiKeyCache;
   refuseAnonymous: RefuseAnonymous;
   addressLimit: Pick<AddressLimit, 'wasRefused'>;

@@ -82,10 +82,7 @@ export function begin({ api, neighbours, spans, isProxy }: BeginDependencies): R
       peerIsTrusted: isProxy(peerAddress(req)),
     });
     res.locals.span = span;
-    res.on('close', () => {
-      const { caller, decision, errorCode } = res.locals;
-      spans.endRequest(span, res, { caller, decision, errorCode });
-    });
+    res.on('close', () => spans.endRequest(span, res, res.locals));
     spans.run(span, next);
   };
 }

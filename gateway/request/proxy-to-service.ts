@@ -14,7 +14,6 @@ import { addClientHeaders, upstreamRequestHeaders } from '../upstream/headers.ts
 import { operationOf, type RoutedService } from '../upstream/routes.ts';
 import { type ServiceUpstream, type Transport, type UpstreamHeaders } from '../upstream/transport.ts';
 import { TooManyStreams, UnsuitableResponse } from '../upstream/upstream-error.ts';
-import type { Target } from '../upstream/upstreams.ts';
 import { callerOf, isUpgrade } from './begin.ts';
 
 interface ProxyToServiceDependencies {
@@ -110,7 +109,10 @@ function createServiceTransport(
       res.locals.upstreamMs = ms;
       res.locals.upstreamStatus = status;
     },
-    startAttempt: spans === undefined ? undefined : createStartAttempt(name, spans),
+    startAttempt:
+      spans &&
+      (({ method }, { locals: { span } }, target) =>
+        span && spans.startAttempt(span, { method, service: name, target })),
     checkResponse,
   });
 
@@ -140,11 +142,6 @@ function createServiceTransport(
     );
     return response;
   }
-}
-
-function createStartAttempt(service: string, { startAttempt }: RequestSpans) {
-  return ({ method }: Request, { locals: { span } }: Response, target: Target) =>
-    span && startAttempt(span, { method, service, target });
 }
 
 /** Rejects a response that is not meant for a client: the service refused the gateway's own token, or it is no valid HTTP. */

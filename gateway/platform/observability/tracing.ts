@@ -38,9 +38,9 @@ interface TracedRequest {
 
 /** Outcome of a request whose response is complete or cut off. */
 interface RequestOutcome {
-  caller: { id: string; plan: string } | undefined;
-  decision: string | undefined;
-  errorCode: string | undefined;
+  caller?: { id: string; plan: string };
+  decision?: string;
+  errorCode?: string;
 }
 
 /** One attempt to send a request to an instance of a service. */

@@ -20,7 +20,7 @@ test.each([
   ['twice', ['x-api-key', key, 'x-api-key', key], 'malformed_api_key'],
   ['with the word Bearer', ['x-api-key', `Bearer ${key}`], 'malformed_api_key'],
 ])('a header of its own may hold the key %s', (_name, rawHeaders, outcome) => {
-  expect(parseCredential(rawHeaders, { keyHeader: 'x-api-key' })).toMatchObject({ outcome });
+  expect(parseCredential(rawHeaders, 'x-api-key')).toMatchObject({ outcome });
 });
 
 const messages = {
