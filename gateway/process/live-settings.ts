@@ -33,10 +33,7 @@ export function createLiveSettings({ redis, log, metrics, now }: LiveSettingsDep
     invalidValues,
     ...settings,
     /** What other gateways may take over from this one. */
-    enforced: () =>
-      mergeEnforced(
-        Object.values(settings).flatMap((setting) => ('enforced' in setting ? [setting.enforced()] : [])),
-      ),
+    enforced: () => mergeEnforced(Object.values(settings).map((setting) => setting.enforced())),
     async refreshSettings(): Promise<void> {
       await Promise.all(Object.values(settings).map((setting) => setting.refresh()));
     },

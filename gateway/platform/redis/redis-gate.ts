@@ -38,7 +38,6 @@ export function createRedisGate(dependencies: RedisGateDependencies) {
   const timeoutTicks = Math.ceil(timeoutMs / tickMs) + 1;
   let open = false;
   let shutAtMs = 0;
-  let everOpen = false;
   let tick = 0;
   let probing = false;
   let lastReason = '';
@@ -121,8 +120,7 @@ export function createRedisGate(dependencies: RedisGateDependencies) {
       for (const step of openingSteps) await step();
       open = true;
       lastReason = '';
-      if (everOpen) log.warn('Redis is available again; quotas are counted there');
-      everOpen = true;
+      if (shutAtMs > 0) log.warn('Redis is available again; quotas are counted there');
       stopProbing();
       onChange?.(true);
     } catch (error) {

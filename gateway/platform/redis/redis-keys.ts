@@ -36,9 +36,6 @@ export function parsePlace(text: string): KeyPlace | undefined {
 /** The queue of events, whose keys share a hash tag. BullMQ names them: gw:{events}:webhooks:… */
 export const eventQueue = { prefix: 'gw:{events}', name: 'webhooks' } as const;
 
-/** Prefix of the counters of the busiest customers, which share a hash tag of their own. */
-const busyPrefix = 'gw:{busy}:';
-
 export const redisKeys = {
   /** Hash: the record of a customer (keys/records.ts). */
   customer: (customerId: CustomerId) => `gw:customer:{${customerId}}`,
@@ -74,7 +71,7 @@ export const redisKeys = {
   /** Sorted set: ids of banned keys by the end of the ban in Unix milliseconds. Ended bans are removed. */
   bans: 'gw:bans',
   /** Sorted set with expiry: requests of the busiest customers in ten seconds, and those refused. All share a hash slot, for ZUNION. */
-  busy: (slot: number) => `${busyPrefix}${slot}`,
+  busy: (slot: number) => `gw:{busy}:${slot}`,
   /** Hash with expiry: traffic of all gateways in a minute (traffic.ts). All share a hash slot, to be read together. */
   traffic: (minute: number) => `gw:{traffic}:${minute * 60}`,
   /** Stream: every change made with the ops command. */

@@ -149,9 +149,7 @@ async function waitUntilReady(url: string, directory: string): Promise<void> {
         if (!loading && performance.now() > deadline) {
           throw new Error(
             `DATA_DIR: the private Redis failed to start in ${directory}: see redis.log there`,
-            {
-              cause: error,
-            },
+            { cause: error },
           );
         }
       }
