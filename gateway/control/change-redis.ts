@@ -20,20 +20,15 @@ interface ChangeRedisOptions extends ReadingSession {
   warn: (warning: string) => void;
 }
 
-export interface ChangeResult<T> {
-  result: T;
-  /** A change that Redis' disk or its replicas have not confirmed, in words: a restart or a failover may undo it. */
-  unconfirmed: string | undefined;
-}
-
 /**
  * Runs an operation that changes something, in the name of a person, and waits until the change is on Redis' disk and on
  * its replicas. Seeds plans and ban policy as a gateway would, for a Redis that is set up before the first gateway runs.
+ * @returns unconfirmed: a change that Redis' disk or its replicas have not confirmed, in words: a restart or a failover may undo it
  */
 export async function changeRedis<T>(
   { redis, now, who, reason, isPrivate = false, warn }: ChangeRedisOptions,
   use: (session: Session) => Promise<T>,
-): Promise<ChangeResult<T>> {
+): Promise<{ result: T; unconfirmed: string | undefined }> {
   await seedDefaults(redis, who);
   const changed = new Set<string>();
   const made: Change[] = [];

@@ -84,7 +84,7 @@ export interface CommandForm {
   };
   /** In place of the summary. */
   says?: string;
-  /** What is typed after `ops`, for the help. */
+  /** What is typed after `ops`, for the help, if the words alone are no good example. */
   examples?: readonly string[];
   /** Fields that are no option are left out by `false`. */
   options?: Readonly<Record<string, OptionForm | false>>;

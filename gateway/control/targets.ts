@@ -16,13 +16,17 @@ export interface TargetKind {
 
 /** What an operation can be about, by the name of its parameter in paths and of its argument in commands. */
 export const targets: Readonly<Record<string, TargetKind>> = {
-  id: { noun: 'key', pattern: keyIdPattern, example: 'key_42dcb7237e0963b262' },
-  customer: { noun: 'customer', pattern: customerIdPattern, example: 'cus_42dcb7237e0963b262' },
+  id: { noun: 'key', pattern: keyIdPattern, example: 'key_282dd48c706990d481' },
+  customer: { noun: 'customer', pattern: customerIdPattern, example: 'cus_282dd48c706990d481' },
   name: { noun: 'plan', pattern: planNamePattern, example: 'gold', isChosen: true },
   webhook: { noun: 'webhook', pattern: webhookIdPattern, example: 'wh_282dd48c706990d4' },
   token: { noun: 'token', pattern: apiTokenId, example: 'token_5b1f0c9ad2e4' },
   session: { noun: 'session', pattern: consoleSessionId, example: 'console_5b1f0c9ad2e4' },
 };
+
+/** Words of a command with an example of what its argument names. */
+export const exampleOf = (usage: string): string =>
+  usage.replace(/<(\w+)>/, (argument, name: string) => targets[name]?.example ?? argument);
 
 /** Whether a text can be the id of such a target. An operation that takes a key or a customer would change the wrong one. */
 export function isIdOf({ noun, pattern, isChosen }: TargetKind, text: string): boolean {

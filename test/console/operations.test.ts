@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { readAudit } from '../../gateway/control/audit/audit-log.ts';
 import { operations } from '../../gateway/control/registry.ts';
-import { targets } from '../../gateway/control/targets.ts';
+import { exampleOf, targets } from '../../gateway/control/targets.ts';
 import { operationRoutes } from '../../gateway/faces/api/operation-routes.ts';
 import { operatorsApiDocument } from '../support/checks/operators-api.ts';
 import { send } from '../support/http/http.ts';
@@ -134,8 +134,7 @@ const before: Readonly<Record<string, (id: string) => Promise<unknown>>> = {
 describe('an operation with a command', () => {
   test.each(commands)(
     '$name does what its example says, with --json',
-    async ({ name, kind, asks, examples = [] }) => {
-      const [example = ''] = examples;
+    async ({ name, kind, asks, usage, examples: [example = ''] = [exampleOf(usage)] }) => {
       let id = '';
       const words = [];
       for (const [, quoted, word = ''] of example.replace(/ > .*/, '').matchAll(/"([^"]*)"|(\S+)/g)) {

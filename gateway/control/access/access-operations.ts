@@ -23,7 +23,6 @@ export const apiTokenOperations = [
     command: {
       usage: 'api-tokens list',
       says: 'tokens that were not revoked, oldest first',
-      examples: ['api-tokens list'],
       columns: {
         ID: 'id',
         NAME: 'name',
@@ -86,7 +85,6 @@ export const apiTokenOperations = [
     },
     command: {
       usage: 'api-tokens revoke <token>',
-      examples: ['api-tokens revoke token_5b1f0c9ad2e4'],
       asks: (_session, id) => `Revoke the token ${id}?`,
       prints: ({ id, name }: ApiToken) => `revoked ${[id, name ?? []].flat().join(', ')}`,
     },
@@ -125,7 +123,6 @@ export const sessionOperations = [
     command: {
       usage: 'sessions list',
       says: 'sessions, oldest first',
-      examples: ['sessions list'],
       columns: {
         ID: 'id',
         NAME: 'name',

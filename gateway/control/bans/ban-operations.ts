@@ -14,7 +14,6 @@ export const banOperations = [
     command: {
       usage: 'bans list',
       says: 'active bans, soonest to expire first',
-      examples: ['bans list'],
       options: { after: false, limit: false },
       columns: { ID: 'id', NAME: 'name', PLAN: 'plan', ENDS: 'endsAt', REASON: 'reason' },
     },
@@ -70,7 +69,6 @@ export const banOperations = [
     asks: { offer: 'Lift the ban', states: ['banned'], done: 'The ban of {name} is lifted' },
     command: {
       usage: 'bans lift <id>',
-      examples: ['bans lift key_282dd48c706990d481'],
       prints: ({ id, name }: ActiveBan) => ({ id, name, ban: 'lifted' }),
     },
     summary: 'End the ban of a key within a second, and forget the strikes that led to it',

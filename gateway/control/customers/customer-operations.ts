@@ -135,7 +135,6 @@ export const customerOperations = [
     command: {
       usage: 'customers show <customer>',
       says: 'one customer, with what it uses of its limits now, and its keys',
-      examples: [`customers show ${id}`],
       prints: ({ items, limits: _limits, windows, now: _now, ...view }: CustomerDetail) => ({
         ...view,
         // In place of its own limits, which the windows show.
@@ -211,7 +210,7 @@ export const customerOperations = [
     http: 'POST /customers/:customer/resume',
     audits: 'resumed',
     asks: { offer: 'Resume', states: ['suspended'], done: 'The customer is active again' },
-    command: { usage: 'customers resume <customer>', examples: [`customers resume ${id}`] },
+    command: { usage: 'customers resume <customer>' },
     summary: 'End the suspension of a customer',
     ...shown,
     run: (session, { target }) => resumeCustomer(session, target),
@@ -232,7 +231,6 @@ export const customerOperations = [
     command: {
       usage: 'customers link <customer>',
       says: 'print a link to the portal of a customer; it works once, within five minutes',
-      examples: [`customers link ${id}`],
     },
     summary: 'Make a link to the portal of a customer, which works once within five minutes',
     responds: 'The link, which is in this response only',
@@ -255,7 +253,7 @@ export const customerOperations = [
       text: 'Its record and those of its keys, which all have to have ended, are deleted. What it has used stays in the record of use.',
       done: '{name} is removed',
     },
-    command: { usage: 'customers remove <customer>', examples: [`customers remove ${id}`] },
+    command: { usage: 'customers remove <customer>' },
     summary: 'Delete a customer whose keys have all ended; its record of use stays',
     responds: 'The customer as it was',
     result: customerViewSchema,

@@ -64,7 +64,6 @@ export const planOperations = [
     command: {
       usage: 'plans list',
       says: 'all plans; enterprise customers have their own limits, anonymous is the limit of an address',
-      examples: ['plans list'],
       columns: {
         PLAN: 'name',
         ...Object.fromEntries(planFields.map((field) => [headingOf(field), field])),
@@ -154,7 +153,6 @@ export const planOperations = [
     },
     command: {
       usage: 'plans remove <name>',
-      examples: ['plans remove gold'],
       asks: (_session, name) => `Remove the plan ${name}?`,
       prints: ({ name }) => `plans.${name}  removed`,
     },

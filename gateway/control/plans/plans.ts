@@ -28,15 +28,16 @@ import {
 import { InvalidOperation, UnknownId } from '../invalid-operation.ts';
 import { expectUnchanged, OvertakenChange } from '../overtaken-change.ts';
 import type { ReadingSession, Session } from '../session.ts';
-import { readEnforcedValues, type EnforcedValues } from './enforced-values.ts';
 import { countPlanCustomers } from './plan-customers.ts';
 import { anyLimit, readLimitedPlans, readPlanLimits, unknownPlan } from './plan-names.ts';
 import {
   changeSettings,
   diffSettings,
+  readEnforcedValues,
   readStored,
   removalOf,
   writeSettings,
+  type EnforcedValues,
   type SettingChange,
   type StoredSettings,
 } from './settings.ts';

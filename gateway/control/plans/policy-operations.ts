@@ -13,8 +13,13 @@ import { change, read } from '../operation.ts';
 import { expectUnchanged } from '../overtaken-change.ts';
 import type { FormField } from '../question.ts';
 import type { Session } from '../session.ts';
-import { readEnforcedValues } from './enforced-values.ts';
-import { changeSettings, diffSettings, readStored, type StoredSettings } from './settings.ts';
+import {
+  changeSettings,
+  diffSettings,
+  readEnforcedValues,
+  readStored,
+  type StoredSettings,
+} from './settings.ts';
 
 /** What holds for the whole fleet beside the limits of plans, each value under one name. */
 const shape = {
@@ -139,7 +144,6 @@ export const policyOperations = [
     command: {
       usage: 'policy show',
       says: 'the ban policy, the limit of an address, and for how many days use is kept',
-      examples: ['policy show'],
       prints: ({ stored, enforced }) => [
         ...unchangedFields(stored),
         ...enforced.flatMap(({ value, gateways }) =>

@@ -11,17 +11,9 @@ const key = {
   keyName: z.string(),
 };
 
-interface EventTypeDefinition {
-  summary: string;
-  /** With which a program could read the same. */
-  scope: ApiScope;
-  /** Content of `data`. */
-  data: z.ZodObject;
-}
-
 /**
- * All types of events. Documents, the description of the operators' API and the choice of types in the console follow from
- * this list, and a test goes through it.
+ * All types of events, each with the scope with which a program could read the same, and the content of `data`. Documents, the
+ * description of the operators' API and the choice of types in the console follow from this list, and a test goes through it.
  */
 export const eventTypes = {
   'quota.threshold': {
@@ -81,7 +73,7 @@ export const eventTypes = {
     scope: 'customers:read',
     data: z.object({ customerId, from: z.string(), to: z.string() }),
   },
-} as const satisfies Record<string, EventTypeDefinition>;
+} as const satisfies Record<string, { summary: string; scope: ApiScope; data: z.ZodObject }>;
 
 export type EventType = keyof typeof eventTypes;
 
@@ -115,16 +107,14 @@ export interface GatewayEvent {
   data: object;
 }
 
-interface Occurrence<Type extends EventType> {
+/** @param occurrence identity: what tells the event from all others of its type and customer */
+export function gatewayEvent<Type extends EventType>(occurrence: {
   type: Type;
   customerId: CustomerId;
   atMs: number;
   data: EventData<Type>;
-  /** What tells the event from all others of its type and customer. */
   identity: readonly (string | number)[];
-}
-
-export function gatewayEvent<Type extends EventType>(occurrence: Occurrence<Type>): GatewayEvent {
+}): GatewayEvent {
   const { type, customerId, atMs, data, identity } = occurrence;
   const id = eventId(type, customerId, ...identity);
   return { id, type, customerId, at: new Date(atMs).toISOString(), data };

@@ -6,18 +6,6 @@ import type { GatewayEvent } from './event-types.ts';
 import type { Webhook } from './stored-webhooks.ts';
 import { createCheckedLookup, ForbiddenAddress, parseWebhookUrl } from './webhook-address.ts';
 
-/** How an attempt went. */
-export interface Attempt {
-  delivered: boolean;
-  /** Of the response; null without one. */
-  status: number | null;
-  /** Why it failed; null if it did not. */
-  error: string | null;
-  /** How long the receiver asks to be left alone. */
-  retryAfterMs?: number | undefined;
-  ms: number;
-}
-
 export type WebhookSender = ReturnType<typeof createWebhookSender>;
 
 const connectTimeoutMs = 5000;
@@ -69,10 +57,18 @@ export function createWebhookSender(options: WebhookSenderOptions) {
   }
 
   return {
-    /** Sends an event once. Never rejects. */
-    async send({ url, secret }: Pick<Webhook, 'url' | 'secret'>, event: GatewayEvent): Promise<Attempt> {
+    /**
+     * Sends an event once. Never rejects.
+     * @returns status of the response, null without one; error: why it failed, null if it did not; how long the receiver asks to
+     * be left alone
+     */
+    async send({ url, secret }: Pick<Webhook, 'url' | 'secret'>, event: GatewayEvent) {
       const startedAt = performance.now();
-      const result = (fields: Omit<Attempt, 'ms' | 'delivered'>): Attempt => ({
+      const result = (fields: {
+        status: number | null;
+        error: string | null;
+        retryAfterMs?: number | undefined;
+      }) => ({
         ...fields,
         delivered: fields.error === null,
         ms: Math.round(performance.now() - startedAt),

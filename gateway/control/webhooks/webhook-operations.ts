@@ -44,7 +44,6 @@ export const webhookOperations = [
     http: 'GET /webhooks',
     command: {
       usage: 'webhooks list',
-      examples: ['webhooks list'],
       columns: {
         ID: 'id',
         STATE: 'state',
@@ -175,7 +174,7 @@ export const webhookOperations = [
       text: '{name} gets nothing any more. What it has yet to get is dropped.',
       done: 'The webhook is removed.',
     },
-    command: { usage: 'webhooks remove <webhook>', examples: [`webhooks remove ${id}`] },
+    command: { usage: 'webhooks remove <webhook>' },
     summary: 'Delete a webhook with its deliveries',
     responds: 'The webhook as it was',
     ...changed,
@@ -195,7 +194,6 @@ export const webhookOperations = [
     http: 'GET /webhooks/:webhook/deliveries',
     command: {
       usage: 'webhooks deliveries <webhook>',
-      examples: [`webhooks deliveries ${id}`],
       columns: {
         AT: 'at',
         TYPE: 'type',

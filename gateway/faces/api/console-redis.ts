@@ -1,21 +1,12 @@
 import type { Logger } from 'pino';
 import { changeRedis } from '../../control/change-redis.ts';
-import { readOnlyAudit, type ReadingSession } from '../../control/session.ts';
-import { createRedis, type RedisClient } from '../../platform/redis/redis-client.ts';
+import { readOnlyAudit, type ReadingSession, type Session } from '../../control/session.ts';
+import { createRedis } from '../../platform/redis/redis-client.ts';
 import { createRedisClock } from '../../platform/redis/redis-gate.ts';
 import { ApiError } from './api-error.ts';
-import type { Changed, RouteApi } from './route.ts';
+import type { Changed } from './route.ts';
 
-/** The admin port's own connection to Redis: what operators do must not queue behind requests, nor delay them. */
-export interface ConsoleRedis extends Pick<RouteApi, 'read'> {
-  redis: RedisClient;
-  /** See RouteApi.change. @param by the person, and why */
-  change<T>(
-    by: { who: string; reason: string | undefined },
-    use: Parameters<typeof changeRedis<T>>[1],
-  ): Promise<Changed<T> & { isConfirmed: boolean }>;
-  close(): void;
-}
+export type ConsoleRedis = ReturnType<typeof createConsoleRedis>;
 
 interface ConsoleRedisDependencies {
   url: string;
@@ -28,7 +19,8 @@ interface ConsoleRedisDependencies {
 /** Age after which the clock of Redis is read again. */
 const clockMaxAgeMs = 10_000;
 
-export function createConsoleRedis({ url, isPrivate, log, now }: ConsoleRedisDependencies): ConsoleRedis {
+/** The admin port's own connection to Redis: what operators do must not queue behind requests, nor delay them. */
+export function createConsoleRedis({ url, isPrivate, log, now }: ConsoleRedisDependencies) {
   const redis = createRedis(url, log);
   const clock = createRedisClock({ redis, now });
   let syncedAtMs = Number.NEGATIVE_INFINITY;
@@ -46,20 +38,17 @@ export function createConsoleRedis({ url, isPrivate, log, now }: ConsoleRedisDep
 
   return {
     redis,
-    async read(use) {
+    async read<T>(use: (session: Session) => Promise<T>) {
       return use({ ...(await open()), audit: readOnlyAudit });
     },
-    async change(by, use) {
+    /** See RouteApi.change. @param by the person, and why */
+    async change<T>(
+      by: { who: string; reason: string | undefined },
+      use: (session: Session) => Promise<T>,
+    ): Promise<Changed<T> & { isConfirmed: boolean }> {
       const warnings: string[] = [];
-      const { result, unconfirmed } = await changeRedis(
-        {
-          ...(await open()),
-          ...by,
-          isPrivate,
-          warn: (warning) => warnings.push(warning),
-        },
-        use,
-      );
+      const warn = (warning: string) => void warnings.push(warning);
+      const { result, unconfirmed } = await changeRedis({ ...(await open()), ...by, isPrivate, warn }, use);
       const isConfirmed = unconfirmed === undefined;
       return { result, isConfirmed, warnings: isConfirmed ? warnings : [...warnings, unconfirmed] };
     },

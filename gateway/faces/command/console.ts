@@ -11,11 +11,6 @@ import { asOption, jsonOption, nameArgument, type ChangeOptions } from './option
 import { printError, printResult } from './output.ts';
 import { withChanges, withRedis } from './redis-session.ts';
 
-interface LinkOptions extends ChangeOptions {
-  for?: string;
-  viewer?: true;
-}
-
 export function consoleCommand(): Command {
   return new Command('console')
     .description('print a link that opens the console in a browser; it works once, within five minutes')
@@ -26,8 +21,12 @@ export function consoleCommand(): Command {
     .action(printLink);
 }
 
-async function printLink(options: LinkOptions): Promise<void> {
-  const { viewer, as, for: name = as, json } = options;
+async function printLink({
+  viewer,
+  as,
+  for: name = as,
+  json,
+}: ChangeOptions & { for?: string; viewer?: true }) {
   const role: ConsoleRole = viewer ? 'viewer' : 'operator';
   const { code, ...made } = await withChanges(as, (session) => makeConsoleCode(session, { name, role }));
   printResult({ link: consoleLink(await findOrigin(), code), ...made }, json);

@@ -14,6 +14,7 @@ import type {
 import { countPlanCustomers } from '../../control/plans/plan-customers.ts';
 import { operations } from '../../control/registry.ts';
 import type { Session } from '../../control/session.ts';
+import { exampleOf } from '../../control/targets.ts';
 import { loadConfig } from '../../platform/config/config.ts';
 import { publicOrigin } from '../../platform/config/endpoints.ts';
 import { fieldType, mayLack } from '../field-type.ts';
@@ -63,7 +64,7 @@ export function operationOf(word: string): Command {
 /** What is typed after `ops`, by the command that is made from an operation. */
 export const operationExamples = Object.fromEntries(
   operations.flatMap(({ command }) =>
-    command === undefined ? [] : [[wordsOf(command), command.examples ?? []]],
+    command === undefined ? [] : [[wordsOf(command), command.examples ?? [exampleOf(command.usage)]]],
   ),
 );
 

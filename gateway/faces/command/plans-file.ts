@@ -48,10 +48,6 @@ export function plansDiffCommand(): Command {
     });
 }
 
-interface ApplyOptions extends ChangeOptions {
-  dryRun?: true;
-}
-
 export function plansApplyCommand(): Command {
   return new Command('apply')
     .description(`change ${contents} to those of a file; what the file lacks stays as it is`)
@@ -59,7 +55,7 @@ export function plansApplyCommand(): Command {
     .option('--dry-run', 'change nothing; show the changes')
     .addOption(asOption())
     .addOption(jsonOption())
-    .action(async (path: string, { dryRun, as, json }: ApplyOptions) => {
+    .action(async (path: string, { dryRun, as, json }: ChangeOptions & { dryRun?: true }) => {
       const file = await readPlansFile(path);
       const changes = dryRun
         ? await withRedis((session) => diffPlansFile(session, file))

@@ -4,16 +4,7 @@ import type { FormField, Question } from '../../control/question.ts';
 import { targets } from '../../control/targets.ts';
 import { fieldType, mayLack } from '../field-type.ts';
 
-export interface DialogField extends FormField {
-  name: string;
-  type: ReturnType<typeof fieldType>;
-  required: boolean;
-  /** Whether null stands for an empty field, which is left out otherwise. */
-  nullable: boolean;
-  maxlength?: number | undefined;
-  min?: number | undefined;
-  max?: number | undefined;
-}
+export type DialogField = ReturnType<typeof dialogField>;
 
 /** What the console needs to offer a change and to make it. */
 export interface Dialog extends Omit<Question, 'fields'> {
@@ -55,7 +46,7 @@ function fieldSchema(input: z.ZodType | undefined, name: string): z.ZodType {
   throw new Error(`a dialog asks for ${name}, which its operation does not take`);
 }
 
-function dialogField(name: string, form: FormField, schema: z.ZodType, isChange: boolean): DialogField {
+function dialogField(name: string, form: FormField, schema: z.ZodType, isChange: boolean) {
   const nullable = schema.safeParse(null).success;
   const { anyOf = [], ...single } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
   // Of a field that may be null, one of two.
@@ -66,6 +57,7 @@ function dialogField(name: string, form: FormField, schema: z.ZodType, isChange:
     type: fieldType(schema),
     // What is emptied is removed by a change.
     required: !nullable && (isChange || !mayLack(schema)),
+    /** Whether null stands for an empty field, which is left out otherwise. */
     nullable,
     maxlength: maxLength,
     min: minimum,

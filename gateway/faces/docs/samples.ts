@@ -1,34 +1,19 @@
 import type { Operation, Parameter } from '../../upstream/api-document.ts';
 
-/** A request as code, in the languages that clients are mostly written in. */
-export interface Sample {
-  language: string;
-  code: string;
-}
-
 /** Origin in samples, in place of which PUBLIC_URL is served. Without that, a browser puts the origin of the page there. */
 export const sampleOrigin = 'http://localhost:8080';
 
 /** Header whose value must differ in each request: with a fixed one, the second reader would get what the first one has made. */
 const uniqueHeader = 'Idempotency-Key';
 
-interface ExampleRequest {
-  /** Environment variable that holds the API key. */
-  keyVariable: string;
-  method: string;
-  url: string;
-  /** Without Authorization. */
-  headers: [name: string, value: string][];
-  /** JSON text. */
-  body: string | undefined;
-}
+type ExampleRequest = ReturnType<typeof exampleRequest>;
 
 /**
- * Samples of a request with the examples of the description.
+ * Samples of a request with the examples of the description, in the languages that clients are mostly written in.
  * @param keyVariable environment variable that holds the API key
  */
-export function createSamples(operation: Operation, keyVariable: string): Sample[] {
-  const request = { keyVariable, ...exampleRequest(operation) };
+export function createSamples(operation: Operation, keyVariable: string) {
+  const request = exampleRequest(operation, keyVariable);
   return [
     { language: 'curl', code: curl(request) },
     { language: 'TypeScript', code: typescript(request) },
@@ -51,7 +36,8 @@ export function exampleBody({ requestBody }: Operation): string | undefined {
   return value === undefined ? undefined : JSON.stringify(value, null, 2);
 }
 
-function exampleRequest(operation: Operation): Omit<ExampleRequest, 'keyVariable'> {
+/** Its headers are without Authorization, and its body is JSON. */
+function exampleRequest(operation: Operation, keyVariable: string) {
   const { method, path, parameters } = operation;
   const inPath = parameters.filter((parameter) => parameter.in === 'path');
   const filled = inPath.reduce(
@@ -63,7 +49,7 @@ function exampleRequest(operation: Operation): Omit<ExampleRequest, 'keyVariable
     .filter((parameter) => parameter.in === 'header' && exampleOf(parameter) !== undefined)
     .map((parameter): [string, string] => [parameter.name, exampleOf(parameter) ?? '']);
   if (body !== undefined) headers.unshift(['Content-Type', 'application/json']);
-  return { method, url: sampleOrigin + filled, headers, body };
+  return { keyVariable, method, url: sampleOrigin + filled, headers, body };
 }
 
 function curl({ keyVariable, method, url, headers, body }: ExampleRequest): string {

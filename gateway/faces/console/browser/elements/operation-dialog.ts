@@ -180,8 +180,8 @@ function formField(
         });
   }
   return field(label, name, {
-    maxlength: type === 'list' ? 5000 : 100,
     ...options,
+    maxlength: options.maxlength ?? (type === 'list' ? 5000 : 100),
     type: kind ?? (type === 'number' ? type : 'text'),
     value,
   });
