@@ -101,10 +101,7 @@ const named = (changed: ReadonlySet<string>) =>
   changed.size === 0 || changed.size > maxNamed ? '' : ` of ${[...changed].join(', ')}`;
 
 /** Waits until all replicas have all previous writes, also those of other clients that this one has read. */
-async function findUnconfirmed(
-  redis: RedisClient,
-  changed: ReadonlySet<string>,
-): Promise<string | undefined> {
+async function findUnconfirmed(redis: RedisClient, changed: ReadonlySet<string>) {
   if ((await Promise.all(mastersOf(redis).map(isReplicated))).every(Boolean)) return undefined;
   return `a replica of Redis has not confirmed the change${named(changed)}: it is in force, but a failover may undo it`;
 }

@@ -55,10 +55,7 @@ const seenField = (tokenHash: string) => `seen:${tokenHash}`;
  * Issues a token, of which only the hash is stored. Those that expired a month ago are deleted.
  * @throws InvalidOperation if it would expire in the past, or in more than a year
  */
-export async function issueApiToken(
-  session: Session,
-  { name, scopes, expiresAt }: NewApiToken,
-): Promise<ApiToken & { token: string }> {
+export async function issueApiToken(session: Session, { name, scopes, expiresAt }: NewApiToken) {
   const { audit, now } = session;
   const lifetimeMs = expiresAt.getTime() - now();
   if (lifetimeMs <= 0) throw new InvalidOperation(`${expiresAt.toISOString()} is in the past`);
@@ -101,10 +98,7 @@ export async function findApiToken(session: Session, token: string): Promise<Api
 }
 
 /** Finds a token that was not revoked and has not expired by its hash. */
-export async function findValidToken(
-  { redis, now }: ReadingSession,
-  tokenHash: string,
-): Promise<ApiToken | undefined> {
+export async function findValidToken({ redis, now }: ReadingSession, tokenHash: string) {
   const record = parseRecord(await redis.hget(tokensKey, tokenHash));
   return record !== undefined && expiryOf(record) > now() ? record : undefined;
 }

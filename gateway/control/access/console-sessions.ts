@@ -121,10 +121,7 @@ const addressKeptMs = 30_000;
  * Origin of a running console, which serves the whole fleet.
  * @param machine one of its gateways is preferred: a console on loopback can be opened there only
  */
-export async function findConsoleOrigin(
-  { redis, now }: ReadingSession,
-  machine: string,
-): Promise<string | undefined> {
+export async function findConsoleOrigin({ redis, now }: ReadingSession, machine: string) {
   const statuses = await readProcessStatuses(redis);
   const consoles = statuses
     .filter(({ at, gateway }) => at >= now() - addressKeptMs && gateway.consoleOrigin !== undefined)

@@ -37,11 +37,7 @@ const maxKept = 500;
  * Finds a key of a customer.
  * @throws UnknownKey if there is none with the id, or it is another customer's: nobody learns which
  */
-export async function findOwnKey(
-  { redis }: Pick<Session, 'redis'>,
-  customer: CustomerId,
-  id: string,
-): Promise<PlacedKey> {
+export async function findOwnKey({ redis }: Pick<Session, 'redis'>, customer: CustomerId, id: string) {
   const key = await findStoredKey(redis, id);
   if (key?.place.customerId !== customer) throw new UnknownKey(id);
   return key;
@@ -61,11 +57,7 @@ export async function readPortalKeys(session: ReadingSession, customer: Customer
  * The keys of a customer, also those that have ended.
  * @throws InvalidOperation if there are so many that the portal makes no further one
  */
-export async function readKeysWithRoom(
-  session: ReadingSession,
-  customer: CustomerId,
-  max: number,
-): Promise<PlacedKey[]> {
+export async function readKeysWithRoom(session: ReadingSession, customer: CustomerId, max: number) {
   const ids = await readKeyIds(session.redis, customer);
   // Without reading them: an operator may have made any number.
   if (ids.length > 2 * maxKept) throw new InvalidOperation(tooManyKept);

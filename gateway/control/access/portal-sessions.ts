@@ -37,11 +37,7 @@ export const portalPerson = (customerId: CustomerId) => `portal:${customerId}`;
  * @param tokenHash of the API token that makes it, with which it ends, as does its session
  * @throws InvalidOperation if there is no such customer
  */
-export async function makePortalCode(
-  session: Session,
-  customer: string,
-  tokenHash?: string,
-): Promise<{ customer: CustomerId; code: string; expiresAt: string }> {
+export async function makePortalCode(session: Session, customer: string, tokenHash?: string) {
   const { id: customerId } = await showCustomer(session.redis, customer);
   const link = { customerId, grantedBy: session.audit.who, tokenHash };
   const change = { action: 'portal.link', target: customerId, after: {} };

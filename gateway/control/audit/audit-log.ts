@@ -36,11 +36,7 @@ export interface AuditFilter {
 const [minPage, maxPage] = [50, 500];
 
 /** Reads the newest entries that match, oldest first. */
-export async function readAudit(
-  redis: RedisClient,
-  count: number,
-  filter: AuditFilter = {},
-): Promise<AuditEntry[]> {
+export async function readAudit(redis: RedisClient, count: number, filter: AuditFilter = {}) {
   return (await readAuditPage(redis, { filter, count })).entries.toReversed();
 }
 

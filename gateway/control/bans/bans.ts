@@ -20,20 +20,14 @@ export const banSchema = z
 export type ActiveBan = z.infer<typeof banSchema>;
 
 /** The ban of a key; undefined if it is not banned. */
-export async function findBan(
-  session: ReadingSession,
-  place: KeyPlace,
-): Promise<Pick<ActiveBan, 'reason' | 'endsAt'> | undefined> {
+export async function findBan(session: ReadingSession, place: KeyPlace) {
   const ban = await readBan(session, place);
   if (ban === undefined) return undefined;
   return { reason: describeBan(ban.value), endsAt: new Date(session.now() + ban.leftMs).toISOString() };
 }
 
 /** Value of a ban, and ms to its end. */
-async function readBan(
-  { redis }: ReadingSession,
-  place: KeyPlace,
-): Promise<{ value: string; leftMs: number } | undefined> {
+async function readBan({ redis }: ReadingSession, place: KeyPlace) {
   const key = redisKeys.ban(place);
   const [value, leftMs] = await Promise.all([redis.get(key), redis.pttl(key)]);
   return value === null || leftMs <= 0 ? undefined : { value, leftMs };
@@ -103,12 +97,7 @@ export async function countBannedKeys({ redis }: ReadingSession, ids: readonly s
  * Bans a key, replacing any other ban. In force from its next request on.
  * @throws InvalidOperation if there is no such key
  */
-export async function addBan(
-  session: Session,
-  id: string,
-  durationMs: number,
-  reason: string,
-): Promise<ActiveBan> {
+export async function addBan(session: Session, id: string, durationMs: number, reason: string) {
   const { place, key, ban: before = null } = await describe(session, id);
   const endsAt = new Date(session.now() + durationMs).toISOString();
   const after: ActiveBan = { ...key, reason: describeBan(reason), endsAt };

@@ -33,10 +33,7 @@ export type BusyCustomerUsage = z.infer<typeof busyCustomerSchema>;
 const slotCount = 6;
 
 /** The customers with the most requests in the last minute on all instances, busiest first. */
-export async function readBusiestCustomerUsage(
-  session: Session,
-  count: number,
-): Promise<BusyCustomerUsage[]> {
+export async function readBusiestCustomerUsage(session: Session, count: number) {
   const busiest = await readBusiestCustomers(session.redis, session.now());
   const rows = await Promise.all(
     busiest.slice(0, count).map(async (counts) => {

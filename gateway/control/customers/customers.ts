@@ -47,11 +47,7 @@ export async function createCustomer(
  * Changes a customer, from the next request of any of its keys on.
  * @throws InvalidOperation as createCustomer does, and if there is no such customer; OvertakenChange for another rev
  */
-export async function changeCustomer(
-  session: Session,
-  id: string,
-  { rev, ...change }: CustomerChange,
-): Promise<CustomerView> {
+export async function changeCustomer(session: Session, id: string, { rev, ...change }: CustomerChange) {
   const { redis } = session;
   const record = await updateCustomer(session, id, 'customers.set', async (before) => {
     assertRev(before, rev);

@@ -150,10 +150,7 @@ export async function readKeys({ redis }: Session, id: CustomerId) {
   return { ids, keys: await readStoredKeys(redis, ids) };
 }
 
-export async function readCustomerView(
-  { redis }: Pick<Session, 'redis'>,
-  record: CustomerRecord,
-): Promise<CustomerView> {
+export async function readCustomerView({ redis }: Pick<Session, 'redis'>, record: CustomerRecord) {
   return customerView(record, (await readKeyIds(redis, record.id)).length);
 }
 

@@ -50,11 +50,7 @@ export interface IssuedApiKey {
  * @param key an existing key to store; generated if absent
  * @throws InvalidOperation for an expiry in the past, an unknown scope or plan, or Enterprise without a limit of its own
  */
-export async function issueKey(
-  session: Session,
-  wanted: NewApiKey,
-  key = generateApiKey(),
-): Promise<IssuedApiKey> {
+export async function issueKey(session: Session, wanted: NewApiKey, key = generateApiKey()) {
   const { redis, now } = session;
   assertFuture(wanted.expiresAt, now());
   await assertPermitted(redis, wanted);
@@ -129,12 +125,7 @@ function newRecord(
  * Writes a new key, and its customer if that is new, too.
  * @returns undefined if the customer was changed in between
  */
-async function write(
-  session: Session,
-  record: ApiKeyRecord,
-  key: string,
-  customer?: CustomerRecord,
-): Promise<IssuedApiKey | undefined> {
+async function write(session: Session, record: ApiKeyRecord, key: string, customer?: CustomerRecord) {
   const { redis } = session;
   const { customerId } = record;
   const keyHash = hashApiKey(key);
@@ -190,12 +181,7 @@ export async function revokeKey(session: Session, id: string): Promise<ApiKeyRec
  * earlier. It takes over what operators gave the old one, and its ban; all else is the customer's.
  * @throws InvalidOperation as `issueFurtherKey` and `showStoredKey` do, and for a key that is not valid or was replaced before
  */
-export async function rotateKey(
-  session: Session,
-  id: string,
-  graceMs: number,
-  confine?: ConfineKey,
-): Promise<IssuedApiKey & { old: ApiKeyRecord }> {
+export async function rotateKey(session: Session, id: string, graceMs: number, confine?: ConfineKey) {
   const { redis, now } = session;
   const { place, record } = await showStoredKey(redis, id);
   const { name, customerId, replacedBy } = record;

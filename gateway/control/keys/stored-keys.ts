@@ -29,10 +29,7 @@ export async function placeOfHash(redis: RedisClient, keyHash: string): Promise<
 }
 
 /** The places of several ids, in their order. */
-export async function placesOf(
-  redis: RedisClient,
-  ids: readonly string[],
-): Promise<(KeyPlace | undefined)[]> {
+export async function placesOf(redis: RedisClient, ids: readonly string[]) {
   if (ids.length === 0) return [];
   return (await redis.hmget(apiKeyIds, ...ids)).map((text) => parsePlace(text ?? ''));
 }
@@ -90,10 +87,7 @@ export async function readStoredKey(redis: RedisClient, place: KeyPlace): Promis
 }
 
 /** Reads keys by their ids. Undefined stands for those without a record: they are being issued, or ended more than 90 days ago. */
-export async function readEach(
-  redis: RedisClient,
-  ids: readonly string[],
-): Promise<(PlacedKey | undefined)[]> {
+export async function readEach(redis: RedisClient, ids: readonly string[]) {
   const places = await placesOf(redis, ids);
   return Promise.all(places.map(async (place) => place && readStoredKey(redis, place)));
 }

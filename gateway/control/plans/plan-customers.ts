@@ -40,11 +40,7 @@ export async function countPlanCustomers(redis: RedisClient): Promise<ReadonlyMa
 const comparedCustomers = 10;
 
 /** Which of the ten busiest customers of a plan in the last minute have used up these limits of it now. */
-export async function findBusiestAbove(
-  { redis, now }: ReadingSession,
-  plan: string,
-  limits: Limits,
-): Promise<CustomerAbove[]> {
+export async function findBusiestAbove({ redis, now }: ReadingSession, plan: string, limits: Limits) {
   const busiest = await readBusiestCustomers(redis, now());
   const plans = await Promise.all(busiest.map(({ id }) => readPlan(redis, id)));
   const compared = busiest.filter((_customer, index) => plans[index] === plan).slice(0, comparedCustomers);

@@ -19,7 +19,7 @@ import { banPolicySetting, usageSetting } from '../../quota/policies.ts';
 import { InvalidOperation, OperationFailure } from '../invalid-operation.ts';
 import type { ReadingSession } from '../session.ts';
 import { readLimitedPlans } from './plan-names.ts';
-import { diffSettings, readStored, type SettingChange, type WantedSetting } from './settings.ts';
+import { diffSettings, readStored, type WantedSetting } from './settings.ts';
 
 const planName = z
   .string()
@@ -71,10 +71,7 @@ export function parsePlansFile(bytes: Uint8Array, name: string): PlansFile {
 }
 
 /** What applying a file of plans would change. */
-export async function diffPlansFile(
-  { redis }: Pick<ReadingSession, 'redis'>,
-  file: PlansFile,
-): Promise<SettingChange[]> {
+export async function diffPlansFile({ redis }: Pick<ReadingSession, 'redis'>, file: PlansFile) {
   const wanted = settingsOf(file);
   return diffSettings(await readStored(redis, wanted), wanted);
 }

@@ -121,10 +121,7 @@ export function changeSettings<Decided extends { changes: readonly SettingChange
  * @throws OvertakenChange if others have changed the first one since it was read; OperationFailure that names what was written
  * before another one could not be
  */
-export async function writeSettings(
-  session: SettingsSession,
-  changes: readonly SettingChange[],
-): Promise<void> {
+export async function writeSettings(session: SettingsSession, changes: readonly SettingChange[]) {
   const { redis } = session;
   const made: string[] = [];
   try {

@@ -25,10 +25,7 @@ export const fleetReportSchema = z
 export type FleetReport = z.infer<typeof fleetReportSchema>;
 
 /** @param redisIsPrivate whether the gateway runs this Redis itself */
-export async function readFleetReport(
-  session: ReadingSession,
-  redisIsPrivate: boolean,
-): Promise<FleetReport> {
+export async function readFleetReport(session: ReadingSession, redisIsPrivate: boolean) {
   const [fleet, redis] = await Promise.all([readFleetStatus(session), readRedisStatus(session.redis)]);
   const { atMs, gateways, activeBans } = fleet;
   const [upstreams, recent] = [combineUpstreams(gateways), combineMeasures(gateways)];

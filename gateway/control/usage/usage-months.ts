@@ -63,10 +63,7 @@ export async function readMonth(session: ReadingSession, month: string): Promise
 }
 
 /** Use of each customer in one month, in pages. Customers without use are left out. @param month as YYYY-MM */
-export async function* readMonthByCustomer(
-  session: ReadingSession,
-  month: string,
-): AsyncGenerator<CustomerMonth[]> {
+export async function* readMonthByCustomer(session: ReadingSession, month: string) {
   for await (const customers of readUseByCustomer(session, daysOfMonth(month))) {
     yield customers.flatMap(sumOfMonth);
   }

@@ -30,11 +30,7 @@ export type UsageRow = z.infer<typeof usageRowSchema>;
 const pageMonths = 100;
 
 /** Reads each of the last days, oldest first, today included. Days without use, and those older than the retention, have zeros. */
-export async function readLastDays(
-  session: ReadingSession,
-  customerId: CustomerId,
-  count: number,
-): Promise<DayUsage[]> {
+export async function readLastDays(session: ReadingSession, customerId: CustomerId, count: number) {
   const last = dayNumberOf(session.now());
   const oldest = await oldestDay(session);
   return readUsageDays(session.redis, customerId, { first: last - count + 1, last, oldest });
@@ -98,10 +94,7 @@ async function oldestDay({ redis, now }: ReadingSession): Promise<number> {
  * Finds customers with use in one of the months that the index lacks, such as those that were removed. Each customer once.
  * @param months months as YYYYMM
  */
-async function* removedCustomers(
-  redis: RedisClient,
-  months: readonly string[],
-): AsyncGenerator<CustomerId[]> {
+async function* removedCustomers(redis: RedisClient, months: readonly string[]) {
   const found = new Set<CustomerId>();
   for (const month of months) {
     const ranking = { key: redisKeys.usageRanking(month), order: 'ascending', size: pageMonths } as const;

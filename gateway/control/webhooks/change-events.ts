@@ -18,11 +18,7 @@ const typesByAction: Readonly<Record<string, EventType>> = {
 };
 
 /** Publishes the events of changes that were made, and has keys looked at before they expire. */
-export async function publishChanges(
-  redis: RedisClient,
-  changes: readonly Change[],
-  nowMs: number,
-): Promise<void> {
+export async function publishChanges(redis: RedisClient, changes: readonly Change[], nowMs: number) {
   for (const { action, target, ...change } of changes) {
     const [before, after] = [fieldsOf(change.before), fieldsOf(change.after)];
     const { expiresAt } = after;

@@ -48,11 +48,7 @@ const repeatMs = dayMs;
  * Adds a delivery to each webhook that wants the event, unless it was added before.
  * @param keptMs time for which the event can be published again
  */
-export async function publishEvent(
-  redis: RedisClient,
-  event: GatewayEvent,
-  keptMs = repeatMs,
-): Promise<void> {
+export async function publishEvent(redis: RedisClient, event: GatewayEvent, keptMs = repeatMs) {
   const webhooks = (await readWebhooks(redis)).filter((webhook) => wants(webhook, event));
   if (webhooks.length === 0) return;
   const queue = await queueOf(redis);
@@ -66,11 +62,7 @@ export async function publishEvent(
 }
 
 /** Sends one event to a webhook, once. @returns its id */
-export async function publishTest(
-  redis: RedisClient,
-  { id: webhookId }: Webhook,
-  nowMs: number,
-): Promise<string> {
+export async function publishTest(redis: RedisClient, { id: webhookId }: Webhook, nowMs: number) {
   const event: GatewayEvent = {
     id: eventId(testType, webhookId, randomUUID()),
     type: testType,

@@ -102,10 +102,7 @@ export async function resolveAllowed(
 }
 
 /** @returns why a webhook with this address is not made. A name that cannot be resolved now may be later. */
-export async function hostIssue(
-  href: string,
-  allowedNetworks: readonly string[],
-): Promise<string | undefined> {
+export async function hostIssue(href: string, allowedNetworks: readonly string[]) {
   const url = new URL(href);
   const host = hostOf(url);
   if (isIP(host) !== 0) return undefined;

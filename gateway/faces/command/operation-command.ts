@@ -102,12 +102,7 @@ function operationCommand(operation: Operation, form: CommandForm): Command {
   });
 }
 
-async function act(
-  operation: Operation,
-  { asks, argument }: CommandForm,
-  command: Command,
-  call: RawCall,
-): Promise<void> {
+async function act(operation: Operation, { asks, argument }: CommandForm, command: Command, call: RawCall) {
   const { as, json, yes, dryRun } = command.opts<ChangeOptions & { yes?: true; dryRun?: true }>();
   switch (operation.kind) {
     case 'list': {
