@@ -86,7 +86,7 @@ export interface CommandForm {
   says?: string;
   /** What is typed after `ops`, for the help, if the words alone are no good example. */
   examples?: readonly string[];
-  /** Fields that are no option are left out by `false`. */
+  /** Fields that are no option are left out by `false`; those of the pages of a list are none. */
   options?: Readonly<Record<string, OptionForm | false>>;
   /** Question before, unless `--yes` is given; nothing is asked if it returns undefined. */
   asks?: (session: Session, target: string) => string | undefined | Promise<string | undefined>;

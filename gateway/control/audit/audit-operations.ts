@@ -100,7 +100,6 @@ export const auditOperations = (verbs: AuditVerbs) => [
         },
         until: { flags: '--until <time>', says: 'before a time, or a duration ago', from: 'time ago' },
         limit: { flags: '--count <n>', says: `newest entries (default: ${usualCount}; all with --since)` },
-        after: false,
       },
       columns: {
         AT: 'at',

@@ -14,7 +14,6 @@ export const banOperations = [
     command: {
       usage: 'bans list',
       says: 'active bans, soonest to expire first',
-      options: { after: false, limit: false },
       columns: { ID: 'id', NAME: 'name', PLAN: 'plan', ENDS: 'endsAt', REASON: 'reason' },
     },
     summary: 'Active bans that gateways have observed or operators have made, soonest to expire first',

@@ -75,8 +75,6 @@ export const customerOperations = [
           flags: '--name <text>',
           says: `customers with the text in their ${searchedWords(customerFields)} or id`,
         },
-        after: false,
-        limit: false,
         use: false,
       },
       columns: {

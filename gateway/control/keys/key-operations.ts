@@ -110,8 +110,6 @@ export const keyOperations = [
           says: 'keys last used before a time, ISO 8601, or a duration ago such as 90d, or never',
           from: 'time ago',
         },
-        after: false,
-        limit: false,
       },
       columns: {
         ID: 'id',

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { listOf } from '../list-schemas.ts';
 import { change, list, type OptionForm } from '../operation.ts';
 import type { FormField } from '../question.ts';
+import { csvOf } from '../records.ts';
 import { eventTypeNames, eventTypes, scopesOfEvents } from './event-types.ts';
 import { deliverySchema } from './stored-webhooks.ts';
 import {
@@ -51,17 +52,10 @@ export const webhookOperations = [
         TYPES: typesOf,
         URL: 'url',
       },
-      csv: [
-        'id',
-        'customerId',
-        'url',
-        'description',
-        'state',
-        'failingSince',
-        'disabledBecause',
-        'createdAt',
-        'types',
-      ],
+      csv: csvOf(
+        webhookSchema.keyof().options,
+        'id customerId url description state failingSince disabledBecause createdAt types',
+      ),
     },
     summary: 'Webhooks, oldest first',
     responds: 'All of them',

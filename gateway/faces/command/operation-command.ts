@@ -82,7 +82,9 @@ function operationCommand(operation: Operation, form: CommandForm): Command {
   else if (argument !== undefined)
     command.argument(`<${argument}>`, '', argumentParser(argument, argumentField));
   const options = Object.entries(fields).flatMap(([field, schema]) =>
-    schema instanceof z.ZodType ? fieldOptions(field, schema, form.options?.[field]) : [],
+    schema instanceof z.ZodType
+      ? fieldOptions(field, schema, form.options?.[field] ?? formOf(operation, field))
+      : [],
   );
   for (const { option } of options) command.addOption(option);
   if (kind === 'change') {
@@ -101,6 +103,10 @@ function operationCommand(operation: Operation, form: CommandForm): Command {
     await act(operation, form, command, { target, input, context });
   });
 }
+
+/** The command prints all pages of a list. */
+const formOf = ({ kind }: Operation, field: string) =>
+  kind === 'list' && ['after', 'limit'].includes(field) ? false : undefined;
 
 async function act(operation: Operation, { asks, argument }: CommandForm, command: Command, call: RawCall) {
   const { as, json, yes, dryRun } = command.opts<ChangeOptions & { yes?: true; dryRun?: true }>();

@@ -6,9 +6,9 @@ import { nounCommand, operationExamples, operationOf } from './operation-command
 import { acceptReason } from './options.ts';
 import { plansApplyCommand, plansDiffCommand, plansExportCommand } from './plans-file.ts';
 import { setChangeReason } from './redis-session.ts';
-import { servicesCommand } from './services.ts';
+import { servicesCheckCommand } from './services.ts';
 import { statusCommand } from './status.ts';
-import { tokensCommand } from './tokens.ts';
+import { tokensIssueCommand } from './tokens.ts';
 import { webhooksTestCommand } from './webhooks-test.ts';
 
 /*
@@ -49,8 +49,8 @@ export const program = new Command('ops')
   .addCommand(
     nounCommand('api-tokens', "tokens with which programs use the operators' API, such as a billing system"),
   )
-  .addCommand(servicesCommand())
-  .addCommand(tokensCommand())
+  .addCommand(nounCommand('services', 'the services behind the gateway', servicesCheckCommand()))
+  .addCommand(nounCommand('tokens', 'tokens with which people call a service', tokensIssueCommand()))
   .version(readVersion(), '--version', 'print the version')
   .addHelpText(
     'after',

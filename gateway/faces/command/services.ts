@@ -7,11 +7,8 @@ import { readServicesFile, type LoadedServices } from '../../upstream/load-servi
 import { jsonOption, type JsonOption } from './options.ts';
 import { print, printError, printJson } from './output.ts';
 
-export function servicesCommand(): Command {
-  const services = new Command('services').description('the services behind the gateway');
-
-  services
-    .command('check')
+export function servicesCheckCommand(): Command {
+  return new Command('check')
     .description(
       'what a gateway would refuse of a services file and its descriptions; exit code 1 if anything',
     )
@@ -35,8 +32,6 @@ export function servicesCommand(): Command {
       const list = found.map(({ name, urls }) => `${name} at ${urls.join(', ')}`).join('; ');
       return print(`${basename(file)} is valid: ${list}\n`);
     });
-
-  return services;
 }
 
 /** Prints a line for everything that is wrong but the last. @throws OperationFailure with that one */

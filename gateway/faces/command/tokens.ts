@@ -15,11 +15,8 @@ interface IssueOptions extends ChangeOptions {
   audience: string;
 }
 
-export function tokensCommand(): Command {
-  const tokens = new Command('tokens').description('tokens with which people call a service');
-
-  tokens
-    .command('issue')
+export function tokensIssueCommand(): Command {
+  return new Command('issue')
     .description('issue a token for a person or a script; services sign their own')
     .argument('<service>', 'name of the caller in the log of the service', nameArgument)
     .addOption(
@@ -54,6 +51,4 @@ export function tokensCommand(): Command {
         json,
       );
     });
-
-  return tokens;
 }

@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import express from 'express';
 import { expect, onTestFinished, test } from 'vitest';
 import { consolePages } from '../../../../../gateway/faces/console/console.ts';
-import { portalPages } from '../../../../../gateway/faces/portal/portal-pages.ts';
+import { portalPages } from '../../../../../gateway/faces/portal/portal.ts';
 import { listening } from '../../../../support/http/listening.ts';
 
 const routers = {

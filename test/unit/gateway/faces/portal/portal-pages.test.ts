@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import express from 'express';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { isLight, portalPages } from '../../../../../gateway/faces/portal/portal-pages.ts';
+import { isLight, portalPages } from '../../../../../gateway/faces/portal/portal.ts';
 import { listening } from '../../../../support/http/listening.ts';
 
 const look = {
