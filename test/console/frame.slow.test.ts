@@ -1,3 +1,4 @@
+import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
 import { send } from '../support/http/http.ts';
 import { barriers, expectClean } from '../support/kits/browser.ts';
@@ -13,6 +14,18 @@ const labelsOfLastRow = `Array.from(document.querySelectorAll('tbody tr:last-chi
 
 /** Pages beside the first one of a tab. */
 const segments = ['keys', 'tokens', 'sessions', 'settings', 'audit'].map((name) => `/console/${name}`);
+
+/** The first page of each tab. */
+async function tabsOf(page: Page): Promise<string[]> {
+  const links = await page.getByRole('navigation', { name: 'Console' }).getByRole('link').all();
+  return Promise.all(links.map(async (link) => (await link.getAttribute('href')) ?? ''));
+}
+
+async function show(page: Page, address: string): Promise<void> {
+  await page.goto(address);
+  await page.locator('main').getByRole('heading').first().waitFor();
+  await expect.poll(() => page.getByText('Loading…').count(), { timeout: 20_000 }).toBe(0);
+}
 
 describe('the frame of the console', { tags: ['chromium'] }, () => {
   const kit = shared(startConsole);
@@ -55,12 +68,9 @@ describe('the frame of the console', { tags: ['chromium'] }, () => {
       expect(x).toBeGreaterThanOrEqual(0);
       expect(x + width).toBeLessThanOrEqual(390);
     }
-    const paths = await Promise.all(links.map(async (link) => (await link.getAttribute('href')) ?? ''));
     const further = [...segments, `/console/keys/${id}`, '/console/plans/pro'];
-    for (const path of [...paths, ...further]) {
-      await page.goto(kit.origin + path);
-      await page.locator('main').getByRole('heading').first().waitFor();
-      await expect.poll(() => page.getByText('Loading…').count(), { timeout: 20_000 }).toBe(0);
+    for (const path of [...(await tabsOf(page)), ...further]) {
+      await show(page, kit.origin + path);
       // A chart takes its width when it has been laid out.
       await expect.poll(async () => [path, await page.evaluate(widerThanPage)]).toEqual([path, []]);
     }
@@ -82,8 +92,6 @@ describe('the frame of the console', { tags: ['chromium'] }, () => {
       { role: 'viewer' },
       { colorScheme: 'dark', viewport: { width: 360, height: 800 } },
     );
-    const links = await page.getByRole('navigation', { name: 'Console' }).getByRole('link').all();
-    const paths = await Promise.all(links.map(async (link) => (await link.getAttribute('href')) ?? ''));
     const further = [
       ...segments,
       `/console/keys/${id}`,
@@ -91,10 +99,8 @@ describe('the frame of the console', { tags: ['chromium'] }, () => {
       '/console/plans/pro',
     ];
     const changes = /…$|^(Add|Ban|End|Issue|Lift|Make|New|Remove|Reset|Resume|Revoke|Save|Switch|Test)\b/;
-    for (const path of [...paths, ...further]) {
-      await page.goto(kit.origin + path);
-      await page.locator('main').getByRole('heading').first().waitFor();
-      await expect.poll(() => page.getByText('Loading…').count(), { timeout: 20_000 }).toBe(0);
+    for (const path of [...(await tabsOf(page)), ...further]) {
+      await show(page, kit.origin + path);
       const offered = await page.locator('main').getByRole('button', { name: changes }).allTextContents();
       expect({ path, offered, barriers: await barriers(page) }).toEqual({ path, offered: [], barriers: [] });
     }

@@ -27,24 +27,16 @@ describe('the overview', { tags: ['chromium'], timeout: 120_000 }, () => {
     return observed;
   }
 
-  const figure = (page: Page, name: string) =>
-    page
-      .locator('.figures-now .panel')
-      .filter({ has: page.getByText(name, { exact: true }) })
-      .locator('strong')
-      .innerText();
-  const detail = (page: Page, name: string) =>
-    page
-      .locator('.figures-now .panel')
-      .filter({ has: page.getByText(name, { exact: true }) })
-      .locator('.quiet')
-      .innerText();
+  const panel = (page: Page, name: string) =>
+    page.locator('.figures-now .panel').filter({ has: page.getByText(name, { exact: true }) });
+  const figure = (page: Page, name: string) => panel(page, name).locator('strong').innerText();
 
   test('shows within seconds what clients send, without a reload', async () => {
     const observed = await openOverview();
     const { page } = observed;
     await page.getByText('All is well.').waitFor();
-    const requests = async () => Number.parseInt(await detail(page, 'Requests a second'), 10);
+    const requests = async () =>
+      Number.parseInt(await panel(page, 'Requests a second').locator('.quiet').innerText(), 10);
     const before = await requests();
     await pets(40);
     await expect.poll(requests).toBe(before + 40);
@@ -111,15 +103,13 @@ describe('the overview', { tags: ['chromium'], timeout: 120_000 }, () => {
       await kit.redis.hset(redisKeys.traffic(minute - ago), counts);
     }
     const { page } = await openOverview();
-    const linesOf = (name: string) =>
-      page
-        .locator('.figures-now .panel')
-        .filter({ has: page.getByText(name, { exact: true }) })
-        .locator('.sparkline path');
     /** Heights of the line's points: 1 is the highest of the hour. */
     const heights = async (name: string) =>
-      Array.from(((await linesOf(name).getAttribute('d')) ?? '').matchAll(/[ML]\S+ ([\d.]+)/g), ([, y]) =>
-        Number(y),
+      Array.from(
+        ((await panel(page, name).locator('.sparkline path').getAttribute('d')) ?? '').matchAll(
+          /[ML]\S+ ([\d.]+)/g,
+        ),
+        ([, y]) => Number(y),
       );
     for (const name of ['Requests a second', 'Refused', 'p99']) {
       await expect.poll(() => heights(name), { message: name, timeout: 25_000 }).toContain(1);

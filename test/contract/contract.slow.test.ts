@@ -15,7 +15,8 @@ import { freePort } from '../support/http/free-port.ts';
 import { parseRaw, postJson, send, sendRaw, type ClientResponse } from '../support/http/http.ts';
 import { servePets } from '../support/kits/pets-kit.ts';
 import { runOps, startGateway, startPetsService, type Service } from '../support/kits/service.ts';
-import { temporaryDirectory, type TemporaryDirectory } from '../support/kits/temporary-directory.ts';
+import { shared } from '../support/kits/shared.ts';
+import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { startRedisServer } from '../support/stores/redis-server.ts';
 import { createDatabase } from '../support/stores/stores.ts';
 import { startUpstream } from '../support/upstreams/upstream.ts';
@@ -42,11 +43,19 @@ describe('the OpenAPI document', () => {
 const causedByBugs = ['getUsage 500'];
 
 describe('the API', { tags: ['redis-server', 'postgresql'] }, () => {
-  const stack = new AsyncDisposableStack();
-  let directory: TemporaryDirectory;
+  const redis = shared(startRedisServer);
+  const directory = shared(temporaryDirectory);
+  const env: Record<string, string> = {};
   let petsService: Service;
-  let gateway: Service;
-  let env: Record<string, string>;
+  const gateway = shared(async () => {
+    Object.assign(env, {
+      REDIS_URL: redis.url,
+      DATABASE_URL: await createDatabase(),
+      DATA_DIR: directory.path,
+    });
+    petsService = await startPetsService(env);
+    return startGateway({ ...env, PETS_SERVICE_URL: petsService.url, REQUEST_TIMEOUT_MS: '1500' });
+  });
   let key: string;
 
   const ops = async (...args: string[]) => {
@@ -56,19 +65,9 @@ describe('the API', { tags: ['redis-server', 'postgresql'] }, () => {
   };
 
   beforeAll(async () => {
-    const redis = stack.use(await startRedisServer());
-    directory = stack.use(await temporaryDirectory());
-    env = { REDIS_URL: redis.url, DATABASE_URL: await createDatabase(), DATA_DIR: directory.path };
-    petsService = await startPetsService(env);
-    gateway = await startGateway({ ...env, PETS_SERVICE_URL: petsService.url, REQUEST_TIMEOUT_MS: '1500' });
     ({ key } = await ops('keys', 'issue', '--plan', 'business', '--name', 'contract'));
   });
-
-  afterAll(async () => {
-    await gateway[Symbol.asyncDispose]();
-    await petsService[Symbol.asyncDispose]();
-    await stack.disposeAsync();
-  });
+  afterAll(() => petsService[Symbol.asyncDispose]());
 
   const contract = createContract(document);
   const url = (path: string) => `${gateway.url}/v1${path}`;
@@ -235,7 +234,7 @@ describe('the API', { tags: ['redis-server', 'postgresql'] }, () => {
   });
 
   test('504 while the pets service is paused, and 503 once it has stopped', async () => {
-    const shortTimeoutGateway = await startGateway({
+    await using shortTimeoutGateway = await startGateway({
       ...env,
       PETS_SERVICE_URL: petsService.url,
       UPSTREAM_TIMEOUT_MS: '500',
@@ -243,7 +242,6 @@ describe('the API', { tags: ['redis-server', 'postgresql'] }, () => {
     petsService.signal('SIGSTOP');
     await sendTo(shortTimeoutGateway.url);
     petsService.signal('SIGCONT');
-    await shortTimeoutGateway[Symbol.asyncDispose]();
     await petsService.stop();
     await sendTo(gateway.url);
     petsService = await startPetsService({ ...env, PETS_SERVICE_PORT: String(petsService.port) });
@@ -251,12 +249,10 @@ describe('the API', { tags: ['redis-server', 'postgresql'] }, () => {
   });
 
   test('502 for a response that is not HTTP', async () => {
-    const upstream = await startUpstream();
+    await using upstream = await startUpstream();
     upstream.response = (req) => req.socket.end('garbage\r\n\r\n');
-    const other = await startGateway({ ...env, PETS_SERVICE_URL: upstream.url });
+    await using other = await startGateway({ ...env, PETS_SERVICE_URL: upstream.url });
     await sendTo(other.url);
-    await other[Symbol.asyncDispose]();
-    await upstream[Symbol.asyncDispose]();
   });
 
   test('500 if a query fails, and 410 from the sunset on', async () => {
@@ -265,15 +261,13 @@ describe('the API', { tags: ['redis-server', 'postgresql'] }, () => {
     const database = await PGlite.create();
     await database.exec(`CREATE SEQUENCE pets_id_seq;
       CREATE VIEW pets AS SELECT 1 / (random() * 0) AS id, '' AS name, 1 AS category_id, '' AS status`);
-    const pets = await servePets(new PrismaPGlite(database), { publicKey, now: () => clock });
-    const other = await startGateway({ ...env, PETS_SERVICE_URL: pets.url });
+    await using pets = await servePets(new PrismaPGlite(database), { publicKey, now: () => clock });
+    await using other = await startGateway({ ...env, PETS_SERVICE_URL: pets.url });
     await sendTo(other.url);
     clock = Date.UTC(2030, 11, 5);
     const removed = await send(`${other.url}/v1/pets/1`, { key });
     contract.check('getPet', removed);
     expect(removed.json).toMatchObject({ code: 'endpoint_removed', status: 410 });
-    await other[Symbol.asyncDispose]();
-    await pets[Symbol.asyncDispose]();
   });
 
   test('getUsage: 200, 400, 401, 408, 413, 417, 431', async () => {
@@ -299,9 +293,8 @@ describe('the API', { tags: ['redis-server', 'postgresql'] }, () => {
     await expect.poll(async () => (await send(url('/usage'))).status).toBe(429);
     contract.check('getUsage', await send(url('/usage')));
     await ops('policy', 'set', '--anonymous-minute', '60');
-    const other = await startGateway({ ...env, REDIS_URL: `redis://127.0.0.1:${await freePort()}` });
+    await using other = await startGateway({ ...env, REDIS_URL: `redis://127.0.0.1:${await freePort()}` });
     contract.check('getUsage', await send(`${other.url}/v1/usage`, { key }));
-    await other[Symbol.asyncDispose]();
   });
 
   test('every Link of a response, and every link in the description, leads somewhere', async () => {

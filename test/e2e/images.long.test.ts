@@ -3,7 +3,7 @@ import { cp, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { recordSecrets } from '../support/checks/evidence.ts';
 import { composeService } from '../support/containers/compose-file.ts';
 import { startContainer, type Container } from '../support/containers/container.ts';
@@ -11,9 +11,10 @@ import { buildImage, type Image } from '../support/containers/dockerfile.ts';
 import { freePort } from '../support/http/free-port.ts';
 import { postJson, send } from '../support/http/http.ts';
 import { startBrowser } from '../support/kits/browser.ts';
-import { temporaryDirectory, type TemporaryDirectory } from '../support/kits/temporary-directory.ts';
+import { shared } from '../support/kits/shared.ts';
+import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { end } from '../support/programs.ts';
-import { startPostgresServer, type PostgresServer } from '../support/stores/postgres-server.ts';
+import { startPostgresServer } from '../support/stores/postgres-server.ts';
 
 /*
  * The steps of the Dockerfiles and of docker-compose.yml, without an engine: the images are folders, and the containers
@@ -23,7 +24,7 @@ import { startPostgresServer, type PostgresServer } from '../support/stores/post
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const password = /(?<=:\/\/\w+:)[^@]+/;
 
-let directory: TemporaryDirectory;
+const directory = shared(temporaryDirectory);
 const images = new Map<string, Image>();
 
 function image(name: string): Image {
@@ -33,7 +34,6 @@ function image(name: string): Image {
 }
 
 beforeAll(async () => {
-  directory = await temporaryDirectory();
   await Promise.all(
     ['gateway', 'pets-service'].map(async (name) => {
       const target = join(directory.path, 'builds', name);
@@ -42,8 +42,6 @@ beforeAll(async () => {
     }),
   );
 }, 300_000);
-
-afterAll(() => directory[Symbol.asyncDispose]());
 
 describe.each([
   // Of these, 11 are esbuild, which bundles the pages at the start.
@@ -90,12 +88,12 @@ describe(
   'the services of docker-compose.yml',
   { tags: ['mount-namespaces', 'redis-server', 'postgresql', 'openssl', 'chromium'], timeout: 120_000 },
   () => {
-    let postgres: PostgresServer;
+    const postgres = shared(startPostgresServer);
     let secrets: string;
     let adminUrl: string;
     /** Local values for the host names and ports of compose. */
     let replacements: [from: string, to: string][];
-    const stack = new AsyncDisposableStack();
+    const stack = shared(() => Promise.resolve(new AsyncDisposableStack()));
     let started = 0;
 
     const toLocal = (text: string) =>
@@ -146,7 +144,6 @@ describe(
       secrets = join(directory.path, 'secrets');
       const made = spawnSync('sh', [join(root, 'gateway/deploy/containers/make-secrets.sh'), secrets]);
       expect(made.status).toBe(0);
-      postgres = stack.use(await startPostgresServer());
       adminUrl = await postgres.createDatabase('administration');
       const { hostname, port, username } = new URL(adminUrl);
       const [redis, gateway, admin, pets] = await Promise.all([
@@ -198,8 +195,6 @@ describe(
       );
       stack.defer(() => end(server));
     });
-
-    afterAll(() => stack.disposeAsync());
 
     const hasWaitaof = () => {
       const { stdout } = spawnSync('redis-server', ['--version'], { encoding: 'utf8' });

@@ -1,11 +1,13 @@
 import { createServer } from 'node:http';
 import express from 'express';
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { isAmbiguousPath } from '../../gateway/upstream/routes.ts';
 import { sendRaw } from '../support/http/http.ts';
 import { listening } from '../support/http/listening.ts';
 import { startReverseProxy } from '../support/kits/reverse-proxy.ts';
+import { shared } from '../support/kits/shared.ts';
+import { together } from '../support/kits/together.ts';
 
 /* What passes the gateway, three servers that normalize paths read as the segments that were sent. */
 
@@ -34,27 +36,25 @@ describe.each(['nginx', 'haproxy', 'Express'] as const)(
   'as %s reads paths',
   { tags: ['nginx', 'haproxy'] },
   (name) => {
-    const stack = new AsyncDisposableStack();
-    let port: number;
-
-    beforeAll(async () => {
-      const app = express();
-      app.get('/v1/{*path}', ({ params }, res) => {
-        res.json(['', 'v1', ...[params['path'] ?? ''].flat()]);
-      });
-      const server =
-        name === 'Express'
-          ? createServer(app)
-          : createServer(({ url = '' }, res) => res.end(JSON.stringify(segmentsOf(url))));
-      port = Number(new URL(stack.use(await listening(server)).url).port);
-      if (name !== 'Express')
-        ({ port } = stack.use(await startReverseProxy(name, port, { normalizes: true })));
-    });
-    afterAll(() => stack.disposeAsync());
+    const kit = shared(() =>
+      together(async (stack) => {
+        const app = express();
+        app.get('/v1/{*path}', ({ params }, res) => {
+          res.json(['', 'v1', ...[params['path'] ?? ''].flat()]);
+        });
+        const server =
+          name === 'Express'
+            ? createServer(app)
+            : createServer(({ url = '' }, res) => res.end(JSON.stringify(segmentsOf(url))));
+        const port = Number(new URL(stack.use(await listening(server)).url).port);
+        if (name === 'Express') return { port };
+        return { port: stack.use(await startReverseProxy(name, port, { normalizes: true })).port };
+      }),
+    );
 
     /** @returns undefined if the server refuses the path */
     async function read(path: string): Promise<string[] | undefined> {
-      const raw = await sendRaw(port, `GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`);
+      const raw = await sendRaw(kit.port, `GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`);
       if (!raw.startsWith('HTTP/1.1 200')) return undefined;
       const json = Buffer.from(/\["".*\]/s.exec(raw)?.[0] ?? '', 'latin1').toString();
       const segments = JSON.parse(json) as string[];

@@ -1,28 +1,21 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { makeConsoleCode, type ConsoleRole } from '../../gateway/control/access/console-sessions.ts';
+import type { ConsoleRole } from '../../gateway/control/access/console-sessions.ts';
 import { apiRoutes } from '../../gateway/faces/api/api.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { recordSecrets } from '../support/checks/evidence.ts';
 import { parseRaw, send, sendRaw, type ClientResponse } from '../support/http/http.ts';
-import { startGatewayKit } from '../support/kits/gateway-kit.ts';
-import { sessionOf } from '../support/kits/keys.ts';
+import { signIn as signInAt, startConsoleApi } from '../support/kits/console-api-kit.ts';
 import { startGateway } from '../support/kits/service.ts';
 import { shared } from '../support/kits/shared.ts';
 
 let origin: string;
 
-const kit = shared(startGatewayKit);
+const kit = shared(startConsoleApi);
 beforeAll(() => {
-  origin = kit.gateway.adminUrl;
+  ({ origin } = kit);
 });
 
-const redisSession = () => sessionOf(kit.redis, 'Grace');
-
-async function makeCode(role: ConsoleRole = 'operator', name = 'Ada'): Promise<string> {
-  const { code } = await makeConsoleCode(redisSession(), { name, role });
-  recordSecrets(`#code=${code}`);
-  return code;
-}
+const makeCode = (role: ConsoleRole = 'operator', name = 'Ada') => kit.makeCode({ role, name });
 
 interface Call {
   body?: unknown;
@@ -48,21 +41,10 @@ function call(
   });
 }
 
-interface SignedIn {
-  cookie: string;
-  token: string;
-  csrfToken: string;
-  /** Headers of a change. */
-  headers: Record<string, string>;
-}
-
-async function signIn(role: ConsoleRole = 'operator', at = origin): Promise<SignedIn> {
-  const response = await call('POST', '/api/session', { body: { code: await makeCode(role) }, at });
-  expect(response.status).toBe(200);
-  const cookie = String(response.header('set-cookie')).split(';')[0] ?? '';
-  const { csrfToken } = response.json as { csrfToken: string };
-  recordSecrets(`${cookie} ${response.text}`);
-  const token = cookie.split('=')[1] ?? '';
+/** @returns also the headers of a change */
+async function signIn(role: ConsoleRole = 'operator', at = origin) {
+  const { cookie, csrfToken } = await signInAt(kit.redis, at, { role });
+  const [, token = ''] = cookie.split('=');
   return { cookie, token, csrfToken, headers: { cookie, 'x-csrf-token': csrfToken } };
 }
 

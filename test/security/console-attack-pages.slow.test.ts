@@ -1,9 +1,8 @@
-import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:http';
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
+import { listening } from '../support/http/listening.ts';
 import { startConsole } from '../support/kits/console-kit.ts';
 import { shared } from '../support/kits/shared.ts';
 
@@ -12,27 +11,20 @@ import { shared } from '../support/kits/shared.ts';
  * same host: for cookies that is the same site, so that the browser sends the session's cookie.
  */
 describe('a page of another server', { tags: ['chromium'] }, () => {
-  let attacker: Server;
-  let attackerPort: number;
   /** Requests that reached the attacker. */
   const received: string[] = [];
 
   const kit = shared(startConsole);
-  beforeAll(async () => {
-    attacker = createServer((req, res) => {
-      received.push(`${req.url} ${JSON.stringify(req.headers)}`);
-      res.setHeader('Content-Type', 'text/html');
-      res.end('<!doctype html><title>Attack</title><body></body>');
-    });
-    attacker.listen(0);
-    await once(attacker, 'listening');
-    attackerPort = (attacker.address() as AddressInfo).port;
-  });
-
-  afterAll(() => {
-    attacker.close();
-    attacker.closeAllConnections();
-  });
+  const attacker = shared(() =>
+    listening(
+      createServer((req, res) => {
+        received.push(`${req.url} ${JSON.stringify(req.headers)}`);
+        res.setHeader('Content-Type', 'text/html');
+        res.end('<!doctype html><title>Attack</title><body></body>');
+      }),
+    ),
+  );
+  const addressOn = (host: string) => attacker.url.replace('127.0.0.1', host);
 
   /** Opens the attack in the browser of an operator. @param host of the attacker */
   async function openAttack(host: string): Promise<{ page: Page; complaints: string[] }> {
@@ -40,7 +32,7 @@ describe('a page of another server', { tags: ['chromium'] }, () => {
     const complaints: string[] = [];
     const page = await victim.page.context().newPage();
     page.on('console', (message) => complaints.push(message.text()));
-    await page.goto(`http://${host}:${attackerPort}/`);
+    await page.goto(addressOn(host));
     return { page, complaints };
   }
 
@@ -107,9 +99,7 @@ describe('a page of another server', { tags: ['chromium'] }, () => {
       const { page } = await kit.open('/console/plans');
       received.length = 0;
       // Not at once, or the navigation may destroy the context in which this runs.
-      await page.evaluate(
-        `void setTimeout(() => location.assign('http://${host}:${attackerPort}/from-console'))`,
-      );
+      await page.evaluate(`void setTimeout(() => location.assign('${addressOn(host)}/from-console'))`);
       await expect.poll(() => received.some((text) => text.startsWith('/from-console'))).toBe(true);
       const sent = received.find((text) => text.startsWith('/from-console')) ?? '';
       expect(sent).not.toMatch(/referer|#code/i);

@@ -1,106 +1,80 @@
 import { createServer } from 'node:http';
-import { z } from 'zod';
+import { text } from 'node:stream/consumers';
 import { recordOutput } from '../checks/evidence.ts';
 import { close, listen } from '../http/listening.ts';
 
-const anyValue = z.object({
-  stringValue: z.string().optional(),
-  intValue: z.union([z.number(), z.string()]).optional(),
-  doubleValue: z.number().optional(),
-  boolValue: z.boolean().optional(),
-});
+/** A list of names with values by their type, as in OTLP/HTTP. */
+type Encoded = { key: string; value: Record<string, unknown> }[];
+type Attributes = Record<string, unknown>;
 
-const attributes = z.array(z.object({ key: z.string(), value: anyValue })).transform((list) =>
-  Object.fromEntries(
-    list.map(({ key, value }) => {
-      const { stringValue, intValue, doubleValue, boolValue } = value;
-      return [key, stringValue ?? (intValue === undefined ? (doubleValue ?? boolValue) : Number(intValue))];
-    }),
-  ),
-);
-
-/** An export request of OTLP/HTTP in JSON. */
-const exportRequest = z.object({
-  resourceSpans: z.array(
-    z.object({
-      resource: z.object({ attributes }),
-      scopeSpans: z.array(
-        z.object({
-          spans: z.array(
-            z.object({
-              traceId: z.string(),
-              spanId: z.string(),
-              parentSpanId: z.string().optional(),
-              name: z.string(),
-              kind: z.number(),
-              attributes: attributes.default({}),
-              status: z
-                .object({ code: z.number().default(0), message: z.string().optional() })
-                .default({ code: 0 }),
-            }),
-          ),
-        }),
-      ),
-    }),
-  ),
-});
-
-type Exported = z.infer<typeof exportRequest>['resourceSpans'][number];
-
-export type CollectedSpan = Exported['scopeSpans'][number]['spans'][number] & {
-  service: string;
-  /** Attributes of the process. */
-  resource: Exported['resource']['attributes'];
-};
-
-export interface TraceCollector extends AsyncDisposable {
-  /** Settings with which a service exports its traces here. */
-  env: Record<string, string>;
-  spans: CollectedSpan[];
-  /** Bodies as received. */
-  bodies: Buffer[];
-  /** Spans of a trace as lines, a child indented under its parent: `service: name`. */
-  tree(traceId: string): string[];
-  /** Status of the responses to exports; undefined for none at all. */
-  status: number | undefined;
+interface Span {
+  traceId: string;
+  spanId: string;
+  parentSpanId?: string;
+  name: string;
+  kind: number;
+  status?: { code?: number };
 }
 
+/** An export request of OTLP/HTTP in JSON. */
+interface ExportRequest {
+  resourceSpans: {
+    resource: { attributes: Encoded };
+    scopeSpans: { spans: (Span & { attributes?: Encoded })[] }[];
+  }[];
+}
+
+export interface CollectedSpan extends Span {
+  attributes: Attributes;
+  service: string;
+  /** Attributes of the process. */
+  resource: Attributes;
+}
+
+const decode = (list: Encoded = []): Attributes =>
+  Object.fromEntries(
+    list.map(({ key, value: { intValue, ...other } }) => [
+      key,
+      intValue === undefined ? Object.values(other)[0] : Number(intValue),
+    ]),
+  );
+
 /** Starts a collector of OpenTelemetry's protocol over HTTP. */
-export async function startTraceCollector(): Promise<TraceCollector> {
+export async function startTraceCollector() {
   const spans: CollectedSpan[] = [];
-  const bodies: TraceCollector['bodies'] = [];
+  /** As received. */
+  const bodies: string[] = [];
   const server = createServer((req, res) => {
-    const chunks: Buffer[] = [];
-    req.on('data', (chunk: Buffer) => chunks.push(chunk));
-    req.on('end', () => {
-      const body = Buffer.concat(chunks);
+    void text(req).then((body) => {
       bodies.push(body);
-      recordOutput(body.toString());
+      recordOutput(body);
       spans.push(...parseSpans(body));
       if (collector.status === undefined) return;
       res.writeHead(collector.status, { 'content-type': 'application/json' }).end('{}');
     });
   });
   const port = await listen(server);
-
-  function treeOf(traceId: string): string[] {
-    const among = spans.filter((span) => span.traceId === traceId);
-    const ids = new Set(among.map(({ spanId }) => spanId));
-    const lines: string[] = [];
-    function add(span: CollectedSpan, depth: number): void {
-      lines.push(`${'  '.repeat(depth)}${span.service}: ${span.name}`);
-      for (const child of among) if (child.parentSpanId === span.spanId) add(child, depth + 1);
-    }
-    for (const span of among) if (!ids.has(span.parentSpanId ?? '')) add(span, 0);
-    return lines;
-  }
-
-  const collector: TraceCollector = {
+  const collector = {
+    /** Settings with which a service exports its traces here. */
     env: { OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}` },
     spans,
     bodies,
-    tree: treeOf,
-    status: 200,
+    /** Spans of a trace as lines, a child indented under its parent: `service: name`. */
+    tree(traceId: string): string[] {
+      const among = spans.filter((span) => span.traceId === traceId);
+      const ids = new Set(among.map(({ spanId }) => spanId));
+      const linesOf = (span: CollectedSpan, indent: string): string[] => [
+        `${indent}${span.service}: ${span.name}`,
+        ...among
+          .filter(({ parentSpanId }) => parentSpanId === span.spanId)
+          .flatMap((child) => linesOf(child, `${indent}  `)),
+      ];
+      return among
+        .filter(({ parentSpanId = '' }) => !ids.has(parentSpanId))
+        .flatMap((root) => linesOf(root, ''));
+    },
+    /** Status of the responses to exports; undefined for none at all. */
+    status: 200 as number | undefined,
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       await close(server);
@@ -109,14 +83,19 @@ export async function startTraceCollector(): Promise<TraceCollector> {
   return collector;
 }
 
-function parseSpans(body: Buffer): CollectedSpan[] {
-  return exportRequest.parse(JSON.parse(body.toString())).resourceSpans.flatMap(({ resource, scopeSpans }) =>
-    scopeSpans.flatMap(({ spans }) =>
-      spans.map((span) => ({
-        ...span,
-        service: String(resource.attributes['service.name']),
-        resource: resource.attributes,
-      })),
-    ),
-  );
+function parseSpans(body: string): CollectedSpan[] {
+  const { resourceSpans } = JSON.parse(body) as ExportRequest;
+  return resourceSpans.flatMap(({ resource: { attributes }, scopeSpans }) => {
+    const resource = decode(attributes);
+    return scopeSpans
+      .flatMap(({ spans }) => spans)
+      .map((span) =>
+        Object.assign(span, {
+          attributes: decode(span.attributes),
+          status: { code: 0, ...span.status },
+          service: String(resource['service.name']),
+          resource,
+        }),
+      );
+  });
 }
