@@ -154,7 +154,7 @@ function mergeServices(services: readonly DescribedService[], api: PublishedApi)
   const own = withPrefix(readOwnDescription(basePaths, api.keyHeader), prefixOf(basePath));
   const isNamed = based[0]?.description.outline.info.title !== undefined;
   const title = api.title ?? (isNamed ? undefined : titleOf(services[0]?.name));
-  const merged = withTitle(mergeDescriptions(own, described), title);
+  const merged = mergeDescriptions(own, described, title);
   const owners = new Map(
     described.flatMap(({ owner, description }) =>
       Object.keys(fieldsOf(description.fields['paths'])).map((path) => [path, owner] as const),
@@ -222,10 +222,6 @@ function readOwnDescription(basePaths: readonly string[], keyHeader: string | un
 }
 
 const titleOf = (service = 'the') => `${service.charAt(0).toUpperCase()}${service.slice(1)} API`;
-
-function withTitle(document: Fields, title: string | undefined): Fields {
-  return title === undefined ? document : { ...document, info: { ...fieldsOf(document['info']), title } };
-}
 
 function withContact(document: Fields, supportUrl: string | undefined): Fields {
   const info = fieldsOf(document['info']);

@@ -102,11 +102,11 @@ function readServiceSettings(path: string, settings: ServiceSettings): LoadedSer
     services: found,
     api: {
       ...own,
-      ...(guide === undefined ? {} : { guide, clients: undefined }),
-      ...(changelog === undefined ? {} : { changelog }),
-      title: api.title,
-      basePath: api.basePath,
-      portal: api.portal,
+      ...api,
+      guide: guide ?? own.guide,
+      // Of the pets API, as its guide is.
+      clients: guide === undefined ? own.clients : undefined,
+      changelog: changelog ?? own.changelog,
       keyPrefix: api.keyPrefix ?? own.keyPrefix,
       keyHeader: api.keyHeader?.toLowerCase(),
       keyVariable: api.keyVariable ?? own.keyVariable,

@@ -46,10 +46,11 @@ const { 403: _forbidden, 502: _badGateway, 504: _gatewayTimeout, ...responsesWit
 /**
  * Merges the descriptions of the services with the gateway's own, which comes last in each list. The gateway's responses
  * and headers are added to every operation, so that an author describes only what a service does.
+ * @param title of the API, in place of that of the first service
  * @returns the published description, without what the gateway knows only when it runs
  * @throws YamlFileError with everything that contradicts the gateway, another service or itself
  */
-export function mergeDescriptions(own: Description, sources: readonly Source[]): Fields {
+export function mergeDescriptions(own: Description, sources: readonly Source[], title?: string): Fields {
   const claim = createClaims();
   claim({ name: 'the gateway', description: own, issues: [] });
   const issues = sources.flatMap((source) =>
@@ -66,7 +67,7 @@ export function mergeDescriptions(own: Description, sources: readonly Source[]):
   );
   return {
     openapi: own.fields['openapi'],
-    info: mergeInfo(all),
+    info: mergeInfo(all, title),
     servers: own.fields['servers'],
     tags: mergeTags(all),
     security: own.fields['security'],
@@ -76,11 +77,11 @@ export function mergeDescriptions(own: Description, sources: readonly Source[]):
 }
 
 /** The first service gives title, version, contact and licence, and each one its text. */
-function mergeInfo(descriptions: readonly Description[]): Fields {
+function mergeInfo(descriptions: readonly Description[], given?: string): Fields {
   const [first] = descriptions;
   const texts = descriptions.flatMap(({ outline }) => outline.info.description?.trimEnd() ?? []);
   const { title = 'API', version = '1.0.0', description: _text, ...rest } = fieldsOf(first?.fields['info']);
-  return { title, version, description: `${texts.join('\n\n')}\n`, ...rest };
+  return { title: given ?? title, version, description: `${texts.join('\n\n')}\n`, ...rest };
 }
 
 function mergeTags(descriptions: readonly Description[]): unknown[] {

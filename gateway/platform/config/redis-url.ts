@@ -5,20 +5,7 @@ interface RedisHost {
 }
 
 /** Address of Redis, however it is deployed. */
-export interface RedisAddress {
-  kind: 'single' | 'sentinel' | 'cluster';
-  /** The server; Sentinels, which name the master; or some nodes of a cluster, which name the others. */
-  hosts: RedisHost[];
-  username: string | undefined;
-  password: string | undefined;
-  tls: boolean;
-  /** A cluster has database 0 only. */
-  database: number;
-  /** For Sentinels, as the two that follow. */
-  masterName: string;
-  sentinelUsername: string | undefined;
-  sentinelPassword: string | undefined;
-}
+export type RedisAddress = NonNullable<ReturnType<typeof parseRedisUrl>>;
 
 /** Forms of REDIS_URL, for messages and help. */
 export const redisUrlExamples = [
@@ -39,14 +26,15 @@ const forms = {
     options: ['sentinelUsername', 'sentinelPassword'],
   },
   cluster: { port: 6379, path: /^$/, options: [] },
-} satisfies Record<RedisAddress['kind'], { port: number; path: RegExp; options: string[] }>;
+} satisfies Record<string, { port: number; path: RegExp; options: string[] }>;
 
 /** @returns undefined for a text that has none of the forms of {@link redisUrlExamples} */
-export function parseRedisUrl(text: string): RedisAddress | undefined {
+export function parseRedisUrl(text: string) {
   const groups = pattern.exec(text)?.groups;
   if (groups === undefined) return undefined;
   const { tls, username, password, hosts = '', path = '', query } = groups;
-  const kind = groups['kind'] === 'sentinel' || groups['kind'] === 'cluster' ? groups['kind'] : 'single';
+  const kind: keyof typeof forms =
+    groups['kind'] === 'sentinel' || groups['kind'] === 'cluster' ? groups['kind'] : 'single';
   const form = forms[kind];
   const named = form.path.exec(path);
   const options = new URLSearchParams(query);
@@ -57,11 +45,14 @@ export function parseRedisUrl(text: string): RedisAddress | undefined {
   try {
     return {
       kind,
+      /** The server; Sentinels, which name the master; or some nodes of a cluster, which name the others. */
       hosts: parsed,
       username: username ? decodeURIComponent(username) : undefined,
       password: password === undefined ? undefined : decodeURIComponent(password),
       tls: tls === 's',
+      /** A cluster has database 0 only. */
       database: Number(named.groups?.['database'] ?? 0),
+      /** For Sentinels, as the two that follow. */
       masterName: named.groups?.['masterName'] ?? '',
       sentinelUsername: options.get('sentinelUsername') ?? undefined,
       sentinelPassword: options.get('sentinelPassword') ?? undefined,
