@@ -98,20 +98,17 @@ export function refusedForKey(made: Made, code = 'revoked_api_key'): RecordedReq
   };
 }
 
-export const seconds = (from: number, to: number) => ({
+const seconds = (from: number, to: number) => ({
   startMs: startMs + from * 1000,
   endMs: startMs + to * 1000,
 });
 
 /** A change that was made from one time to another. */
-export function change(
-  from: number,
-  to: number,
-  made: ChangeMade,
-  outcome: Change['outcome'] = 'made',
-): Change {
-  return { ...made, ...seconds(from, to), outcome };
-}
+export const change = (from: number, to: number, made: ChangeMade): Change => ({
+  ...made,
+  ...seconds(from, to),
+  outcome: 'made',
+});
 
 export function history(requests: RecordedRequest[], more: Partial<History> = {}): History {
   return {

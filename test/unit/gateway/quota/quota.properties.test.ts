@@ -61,14 +61,12 @@ describe('a ban policy', () => {
     const texts = textFields(banPolicySetting.defaults);
     const accepts = (field: keyof BanPolicy, text: string) =>
       banPolicySetting.fields.safeParse({ ...texts, [field]: text }).success;
-    for (const text of ['5.0', '05', '+5', ' 5', '5e0', 'true', ''])
-      expect([text, accepts('graceSeconds', text)]).toEqual([text, false]);
-    for (const text of ['1.50', '5.0', '007', '0.125'])
-      expect([text, accepts('strikesPerLimit', text)]).toEqual([text, true]);
-    for (const text of ['1.2345', '.5', '1e1', '', 'true'])
-      expect([text, accepts('strikesPerLimit', text)]).toEqual([text, false]);
-    for (const text of ['1', '0', 'TRUE', ''])
-      expect([text, accepts('enabled', text)]).toEqual([text, false]);
+    const accepted = (field: keyof BanPolicy, texts: string[]) =>
+      texts.filter((text) => accepts(field, text));
+    expect(accepted('graceSeconds', ['5.0', '05', '+5', ' 5', '5e0', 'true', ''])).toEqual([]);
+    const decimals = ['1.50', '5.0', '007', '0.125'];
+    expect(accepted('strikesPerLimit', [...decimals, '1.2345', '.5', '1e1', '', 'true'])).toEqual(decimals);
+    expect(accepted('enabled', ['1', '0', 'TRUE', ''])).toEqual([]);
   });
 
   test('that is accepted can be enforced, for any fields in Redis', () => {
@@ -96,22 +94,19 @@ describe('a ban policy', () => {
     const number = fc.integer({ min: 1, max: 1000 });
     const policy: fc.Arbitrary<BanPolicy> = fc
       .tuple(fc.boolean(), number, number, number, number, number)
-      .map(([enabled, a, b, c, d, resetSeconds]) => ({
+      .map(([enabled, strikes, windowSeconds, one, other, resetSeconds]) => ({
         enabled,
-        graceSeconds: b,
-        strikes: a,
-        strikesPerLimit: a / 4,
-        windowSeconds: b,
-        banSeconds: Math.min(c, d),
-        maxBanSeconds: Math.max(c, d),
+        graceSeconds: windowSeconds,
+        strikes,
+        strikesPerLimit: strikes / 4,
+        windowSeconds,
+        banSeconds: Math.min(one, other),
+        maxBanSeconds: Math.max(one, other),
         resetSeconds,
       }));
     fc.assert(
       fc.property(policy, (original) => {
-        const written = Object.fromEntries(
-          Object.entries(original).map(([name, value]) => [name, String(value)]),
-        );
-        expect(banPolicySetting.fields.parse(written)).toEqual(original);
+        expect(banPolicySetting.fields.parse(textFields(original))).toEqual(original);
       }),
     );
   });

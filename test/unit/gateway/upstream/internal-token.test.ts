@@ -12,23 +12,18 @@ const directory = shared(temporaryDirectory);
 const p256 = generateKeyPairSync('ec', { namedCurve: 'P-256' });
 const p384 = generateKeyPairSync('ec', { namedCurve: 'P-384' });
 const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 });
-const publicPem = (key: KeyObject) => key.export({ type: 'spki', format: 'pem' });
 const privatePem = (key: KeyObject, encryption = {}) =>
   key.export({ type: 'pkcs8', format: 'pem', ...encryption });
 
 beforeAll(() => {
-  const files = {
-    text: 'hello\n',
-    empty: '',
-    'p256.pem': privatePem(p256.privateKey),
-    'p256.pub': publicPem(p256.publicKey),
-    'p384.pem': privatePem(p384.privateKey),
-    'p384.pub': publicPem(p384.publicKey),
-    'rsa.pem': privatePem(rsa.privateKey),
-    'rsa.pub': publicPem(rsa.publicKey),
-    'encrypted.pem': privatePem(p256.privateKey, { cipher: 'aes-256-cbc', passphrase: 'secret' }),
-  };
-  for (const [name, content] of Object.entries(files)) writeFileSync(join(directory.path, name), content);
+  const encryption = { cipher: 'aes-256-cbc', passphrase: 'secret' };
+  writeFileSync(pathOf('encrypted.pem'), privatePem(p256.privateKey, encryption));
+  writeFileSync(pathOf('text'), 'hello\n');
+  writeFileSync(pathOf('empty'), '');
+  for (const [name, { privateKey, publicKey }] of Object.entries({ p256, p384, rsa })) {
+    writeFileSync(pathOf(`${name}.pem`), privatePem(privateKey));
+    writeFileSync(pathOf(`${name}.pub`), publicKey.export({ type: 'spki', format: 'pem' }));
+  }
 });
 
 const pathOf = (name: string) => join(directory.path, name);

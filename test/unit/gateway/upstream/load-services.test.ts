@@ -88,21 +88,11 @@ test('settings of the file are taken, numbers as numbers', async () => {
 });
 
 test('without a file, the pets service is the only one', () => {
-  const settings = {
-    petsServiceUrls: ['http://a:1'],
-    upstreamTimeoutMs: 7,
-    upstreamConnections: 8,
-    maxBodyBytes: 9,
-  };
-  expect(loadServices({ ...settings, servicesFile: undefined }).services).toMatchObject([
-    {
-      name: 'pets-service',
-      audience: 'pets-service',
-      urls: ['http://a:1'],
-      timeoutMs: 7,
-      connections: 8,
-      maxBodyBytes: 9,
-    },
+  const urls = ['http://a:1'];
+  const limits = { upstreamTimeoutMs: 7, upstreamConnections: 8, maxBodyBytes: 9 };
+  const [name, audience] = ['pets-service', 'pets-service'];
+  expect(loadServices({ ...limits, petsServiceUrls: urls, servicesFile: undefined }).services).toMatchObject([
+    { name, audience, urls, timeoutMs: 7, connections: 8, maxBodyBytes: 9 },
   ]);
 });
 
@@ -224,16 +214,12 @@ paths:
   /orders/{id}: { get: {} }
   /orders: { post: { responses: { '201': {} } } }
 `;
-  const { document } = loadApiDescription(undefined, [
-    { name: 'orders', description: { file: 'a.yaml', text } },
-  ]);
+  const service = { name: 'orders', description: { file: 'a.yaml', text } };
+  const { document } = loadApiDescription(undefined, [service]);
   expect(document).toMatchObject({ title: 'Orders API', version: '1.0.0' });
+  const parameters = [{ name: 'id', in: 'path', required: true }];
   expect(document.operations).toMatchObject([
-    {
-      operationId: 'get-orders-id-',
-      summary: 'GET /orders/{id}',
-      parameters: [{ name: 'id', in: 'path', required: true }],
-    },
+    { operationId: 'get-orders-id-', summary: 'GET /orders/{id}', parameters },
     { operationId: 'post-orders', summary: 'POST /orders' },
     { operationId: 'getUsage' },
   ]);
@@ -251,16 +237,8 @@ test('equal components may be in several descriptions', async () => {
 
 test('what the file says of the API is taken, and what it leaves out has defaults', async () => {
   const files = { 'services.yaml': services, 'orders.yaml': orders };
-  const general = {
-    title: undefined,
-    basePath: undefined,
-    guide: undefined,
-    clients: undefined,
-    changelog: undefined,
-    keyPrefix: 'api_',
-    keyVariable: 'API_KEY',
-    productName: 'Orders gateway',
-  };
+  const general = { keyPrefix: 'api_', keyVariable: 'API_KEY', productName: 'Orders gateway' };
+  // What is undefined counts as absent.
   expect((await loadAll(files)).api).toEqual(general);
   const api = `api: { title: Order API, basePath: /shop, guide: guide.md, changelog: news.md, keyPrefix: ord1_, keyVariable: ORDER_KEY }\n`;
   const texts = { 'guide.md': '# How\n', 'news.md': '# News\n' };
@@ -268,7 +246,6 @@ test('what the file says of the API is taken, and what it leaves out has default
     title: 'Order API',
     basePath: '/shop',
     guide: '# How\n',
-    clients: undefined,
     changelog: '# News\n',
     keyPrefix: 'ord1_',
     keyVariable: 'ORDER_KEY',

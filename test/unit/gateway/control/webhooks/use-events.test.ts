@@ -24,16 +24,10 @@ function observe() {
         isNew: false,
         ...ban,
       }),
-    use: (limit: number, used: number, units = 1, atMs = nowMs) =>
-      observer.decided(
-        caller,
-        {
-          outcome: 'allowed',
-          windows: { minute, day: { limit, remaining: limit - used, resetMs: 1000 } },
-          nowMs: atMs,
-        },
-        units,
-      ),
+    use: (limit: number, used: number, units = 1, atMs = nowMs) => {
+      const day = { limit, remaining: limit - used, resetMs: 1000 };
+      return observer.decided(caller, { outcome: 'allowed', windows: { minute, day }, nowMs: atMs }, units);
+    },
   };
 }
 

@@ -38,13 +38,8 @@ test("an API without a guide gets one of the gateway's, with its own first GET o
   expect(guide).toContain('<code>GET /parcels/v2/usage</code>');
   expect(guide).not.toContain('{{');
   expect(guide).not.toMatch(/\bpets?\b|pets_|animal|\/v1\b/i);
-  expect(idsOf(guide).slice(0, 5)).toEqual([
-    'get-a-key',
-    'first-request',
-    'limits',
-    'ask-whether-something-has-changed',
-    'back-off',
-  ]);
+  const first = 'get-a-key first-request limits ask-whether-something-has-changed back-off';
+  expect(idsOf(guide).slice(0, 5).join(' ')).toBe(first);
 });
 
 test('every code of the gateway and of the services is explained, each once, also in a guide that leaves it out', () => {
@@ -54,12 +49,7 @@ test('every code of the gateway and of the services is explained, each once, als
   const guide = docsOf({ guide: read('guide.md') })('/docs') ?? '';
   const own = idsOf(guide);
   expect(own.filter((id) => codes.includes(id)).toSorted()).toEqual(codes);
-  expect(own.slice(0, 5)).toEqual([
-    'your-key',
-    'what-can-go-wrong',
-    'parcel_not_found',
-    'rate_limit_exceeded',
-    'other-errors',
-  ]);
+  const first = 'your-key what-can-go-wrong parcel_not_found rate_limit_exceeded other-errors';
+  expect(own.slice(0, 5).join(' ')).toBe(first);
   expect(guide).toContain('Your van is full.');
 });
