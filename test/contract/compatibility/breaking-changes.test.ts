@@ -24,110 +24,95 @@ test('the changelog has an entry for every release, newest first', () => {
   expect(dates).toEqual(expect.arrayContaining(released));
 });
 
-type Values = Record<string, unknown>;
+/** A part of the description as tests change it: an object or a list. */
+type Part = Record<string, unknown> & unknown[];
+type Edit = (description: Part) => unknown;
 
-interface EditableOperation {
-  security?: unknown;
-  parameters?: (Values & { schema?: Values })[];
-  requestBody?: { content: Values };
-  responses: Record<string, { content: Values; headers: Values }>;
-}
-
-interface EditableSchema {
-  required: string[];
-  enum: string[];
-  properties: Record<string, Values>;
-  anyOf: { enum?: string[]; type?: string }[];
-}
-
-/** The description as tests change it. */
-interface Editable {
-  servers: Values[];
-  paths: Record<string, Record<string, Partial<EditableOperation>>>;
-  components: {
-    securitySchemes: Record<string, Values>;
-    headers: Record<string, Values>;
-    schemas: Record<string, Partial<EditableSchema>>;
-  };
-}
-
-/** What changes for clients if a description is edited. */
-function changesAfter(edit: (description: Editable) => void, now = today): string[] {
-  const changed = current();
-  edit(changed as unknown as Editable);
-  return breakingChanges(current(), changed, now);
-}
-
-/** The part of the description that a test changes, which exists. */
-function existing<T>(part: T | undefined): T {
-  if (part === undefined) throw new Error('the description has no such part');
+/** The part at a path of names, which exists. */
+function at(description: Part, path: string): Part {
+  const part = path.split(' ').reduce<Part | undefined>((found, name) => found?.[name] as Part, description);
+  if (part === undefined) throw new Error(`the description has no ${path}`);
   return part;
 }
 
-const operation = (d: Editable, path: string, method: string) => existing(d.paths[path]?.[method]);
-const schema = (d: Editable, name: string) => existing(d.components.schemas[name]);
-const set = (object: object | undefined, values: object) => Object.assign(existing(object), values);
-const listPets = (d: Editable) => operation(d, '/pets', 'get');
-const createPet = (d: Editable) => operation(d, '/pets', 'post');
-const properties = (d: Editable, name: string) => existing(schema(d, name).properties);
+const set = (path: string, values: object) => (d: Part) => Object.assign(at(d, path), values);
+const remove = (path: string, name: string) => (d: Part) => Reflect.deleteProperty(at(d, path), name);
+const push = (path: string, value: unknown) => (d: Part) => at(d, path).push(value);
 
-type Edit = (description: Editable) => void;
+const listPets = 'paths /pets get';
+const createPet = 'paths /pets post';
+const schemas = 'components schemas';
+const codes = `${schemas} ErrorCode anyOf 0 enum`;
+
+/** What changes for clients if a description is edited. */
+function changesAfter(edit: Edit, now = today): string[] {
+  const changed = current();
+  edit(changed as unknown as Part);
+  return breakingChanges(current(), changed, now);
+}
 
 /** By what is found. */
 const breaking: Record<string, Edit> = {
-  'GET /usage: is removed': (d) => delete d.paths['/usage'],
-  'base path: changes from "/v1" to "/v2"': (d) => set(d.servers[0], { url: '/v2' }),
-  'security schemes: changes from': (d) => set(d.components.securitySchemes['apiKey'], { scheme: 'basic' }),
-  'GET /pets parameters query after: is removed': (d) => listPets(d).parameters?.pop(),
-  'GET /pets parameters query limit required: is new': (d) =>
-    set(listPets(d).parameters?.[0], { required: true }),
-  'GET /pets parameters query limit schema default: changes from 20 to 10': (d) =>
-    set(listPets(d).parameters?.[0]?.schema, { default: 10 }),
-  'POST /pets requestBody content application/json schema required: "age" is now required': (d) =>
-    schema(d, 'NewPet').required?.push('age'),
-  'POST /pets requestBody content application/json schema properties status: is removed': (d) =>
-    delete properties(d, 'NewPet')['status'],
-  'POST /pets requestBody content application/json schema properties name minLength: changes from 1 to ': (
-    d,
-  ) => set(properties(d, 'NewPet')['name'], { minLength: 2 }),
+  'GET /usage: is removed': remove('paths', '/usage'),
+  'base path: changes from "/v1" to "/v2"': set('servers 0', { url: '/v2' }),
+  'security schemes: changes from': set('components securitySchemes apiKey', { scheme: 'basic' }),
+  'GET /pets parameters query after: is removed': (d) => at(d, `${listPets} parameters`).pop(),
+  'GET /pets parameters query limit required: is new': set(`${listPets} parameters 0`, { required: true }),
+  'GET /pets parameters query limit schema default: changes from 20 to 10': set(
+    `${listPets} parameters 0 schema`,
+    { default: 10 },
+  ),
+  'POST /pets requestBody content application/json schema required: "age" is now required': push(
+    `${schemas} NewPet required`,
+    'age',
+  ),
+  'POST /pets requestBody content application/json schema properties status: is removed': remove(
+    `${schemas} NewPet properties`,
+    'status',
+  ),
+  'POST /pets requestBody content application/json schema properties name minLength: changes from 1 to ': set(
+    `${schemas} NewPet properties name`,
+    { minLength: 2 },
+  ),
   'GET /pets parameters query status schema enum: value "sold" is removed': (d) =>
-    schema(d, 'PetStatus').enum?.pop(),
-  'POST /pets requestBody content application/json schema additionalProperties: is new': (d) =>
-    set(schema(d, 'NewPet'), { additionalProperties: false }),
-  'POST /pets responses 422: is removed': (d) => delete createPet(d).responses?.['422'],
-  'POST /pets responses 202: is a new success': (d) =>
-    set(createPet(d).responses, { 202: { description: 'Later.' } }),
-  'GET /pets responses 200 content application/json schema items properties name: is removed': (d) =>
-    delete properties(d, 'Pet')['name'],
+    at(d, `${schemas} PetStatus enum`).pop(),
+  'POST /pets requestBody content application/json schema additionalProperties: is new': set(
+    `${schemas} NewPet`,
+    { additionalProperties: false },
+  ),
+  'POST /pets responses 422: is removed': remove(`${createPet} responses`, '422'),
+  'POST /pets responses 202: is a new success': set(`${createPet} responses`, { 202: {} }),
+  'GET /pets responses 200 content application/json schema items properties name: is removed': remove(
+    `${schemas} Pet properties`,
+    'name',
+  ),
   'GET /pets responses 200 content application/json schema items required: "id" is no longer required': (d) =>
-    schema(d, 'Pet').required?.shift(),
-  'GET /pets responses 200 content application/json schema items properties name maxLength: is removed': (
-    d,
-  ) => delete properties(d, 'Pet')['name']?.['maxLength'],
-  'GET /pets responses 200 content application/json schema items properties status enum: value "lost" i': (
-    d,
-  ) => schema(d, 'PetStatus').enum?.push('lost'),
+    at(d, `${schemas} Pet required`).shift(),
+  'GET /pets responses 200 content application/json schema items properties name maxLength: is removed':
+    remove(`${schemas} Pet properties name`, 'maxLength'),
+  'GET /pets responses 200 content application/json schema items properties status enum: value "lost" i':
+    push(`${schemas} PetStatus enum`, 'lost'),
   'GET /pets responses 400 content application/json schema properties code anyOf[0] enum: value "missin': (
     d,
-  ) => schema(d, 'ErrorCode').anyOf?.[0]?.enum?.shift(),
-  'GET /pets responses 200 headers Link: is removed': (d) =>
-    delete listPets(d).responses?.['200']?.headers?.['Link'],
-  'POST /pets: x-sunset is missing, or too early': (d) => set(createPet(d), { deprecated: true }),
-  'x-sunset is missing, or too early': (d) =>
-    set(createPet(d), { deprecated: true, 'x-sunset': '2027-11-01' }),
-  'GET /pets/{petId}: is removed': (d) => delete d.paths['/pets/{petId}']?.['get'],
+  ) => at(d, codes).shift(),
+  'GET /pets responses 200 headers Link: is removed': remove(`${listPets} responses 200 headers`, 'Link'),
+  'POST /pets: x-sunset is missing, or too early': set(createPet, { deprecated: true }),
+  'x-sunset is missing, or too early': set(createPet, { deprecated: true, 'x-sunset': '2027-11-01' }),
+  'GET /pets/{petId}: is removed': remove('paths /pets/{petId}', 'get'),
 };
 
 const compatible: Record<string, Edit> = {
   nothing: () => undefined,
-  'a new path': (d) => set(d.paths, { '/stores': { get: { responses: {} } } }),
-  'a new optional parameter': (d) => listPets(d).parameters?.push({ name: 'a', in: 'query' }),
-  'a new optional field of a request': (d) => set(properties(d, 'NewPet'), { age: { type: 'integer' } }),
-  'a new field of a response': (d) => set(properties(d, 'Pet'), { age: { type: 'integer' } }),
-  'a new error code': (d) => schema(d, 'ErrorCode').anyOf?.[0]?.enum?.push('new_code'),
-  'a new header of a response': (d) => set(listPets(d).responses?.['200']?.headers, { Age: { schema: {} } }),
-  'a deprecation that is announced a year ahead': (d) =>
-    set(createPet(d), { deprecated: true, 'x-sunset': '2027-11-22' }),
+  'a new path': set('paths', { '/stores': { get: { responses: {} } } }),
+  'a new optional parameter': push(`${listPets} parameters`, { name: 'a', in: 'query' }),
+  'a new optional field of a request': set(`${schemas} NewPet properties`, { age: { type: 'integer' } }),
+  'a new field of a response': set(`${schemas} Pet properties`, { age: { type: 'integer' } }),
+  'a new error code': push(codes, 'new_code'),
+  'a new header of a response': set(`${listPets} responses 200 headers`, { Age: { schema: {} } }),
+  'a deprecation that is announced a year ahead': set(createPet, {
+    deprecated: true,
+    'x-sunset': '2027-11-22',
+  }),
 };
 
 describe('a change that breaks clients is found', () => {
@@ -142,7 +127,6 @@ describe('a change that breaks no client is not reported', () => {
   });
 
   test('a deprecated operation that is removed after its end', () => {
-    const removed = (d: Editable) => delete d.paths['/pets/{petId}']?.['get'];
-    expect(changesAfter(removed, new Date('2030-12-05'))).toEqual([]);
+    expect(changesAfter(remove('paths /pets/{petId}', 'get'), new Date('2030-12-05'))).toEqual([]);
   });
 });
