@@ -110,7 +110,7 @@ export function createGateway(dependencies: GatewayDependencies) {
     /** Headers with which a page of an origin may read a response. */
     originHeaders,
     /** Logs and counts the response to something that became no request. */
-    recordRawResponse: (...response: [error: GatewayError, address: string, requestId: string]) =>
+    onRawResponse: (...response: [error: GatewayError, address: string, requestId: string]) =>
       recordRawResponse({ log, metrics }, ...response),
     /** Charges an address for the same. @returns headers for the response to it */
     async chargeAddress(address: string, { code, headers }: GatewayError): Promise<RateLimitHeaders> {

@@ -48,7 +48,7 @@ export function parseLimit(text: string | null | undefined): number | undefined 
 }
 
 /** Picks the limits out of a value that may have more. One that is invalid or missing may be null, and is left out. */
-export function limitsIn(value: ByWindow<number | null>): Limits {
+export function limitsIn(value: ByWindow<number | null>) {
   return byWindow((name) => value[name] ?? undefined);
 }
 

@@ -8,7 +8,7 @@ import { createGateway, type NeighbourParts } from '../app.ts';
 import type { Health, Service } from '../control/status/service.ts';
 import { loadDocs, serveDocs } from '../faces/docs/docs.ts';
 import { createPortal } from '../faces/portal/portal.ts';
-import { defaultPlans } from '../limits/limits.ts';
+import { defaultPlans, limitsIn } from '../limits/limits.ts';
 import type { Config } from '../platform/config/config.ts';
 import { listen, publicEndpoint } from '../platform/config/endpoints.ts';
 import type { InstanceConfig } from '../platform/config/instance-config.ts';
@@ -80,7 +80,6 @@ export function createInstance(dependencies: InstanceDependencies): Service {
   const { server, drain } = createHttpServer({
     ...gatewayApp,
     limits,
-    onRawResponse: gatewayApp.recordRawResponse,
     metrics,
     log,
   });
@@ -120,10 +119,7 @@ export function createInstance(dependencies: InstanceDependencies): Service {
       state: status,
       services: states,
       access: gatewayApp.access(),
-      invalidSettings: state.invalidValues
-        .list()
-        .slice(0, maxInvalidSettings)
-        .map(({ key, issues, inForce }) => ({ key, issues: [...issues], inForce })),
+      invalidSettings: state.invalidValues.list().slice(0, maxInvalidSettings),
       redisEmptied: state.setUpMarker.isMissing(),
       localMode: state.localMode.last(),
       recent,
@@ -137,13 +133,10 @@ export function createInstance(dependencies: InstanceDependencies): Service {
   function warnOfCosts(): void {
     if ((worker ?? 1) !== 1) return;
     for (const plan of Object.keys(defaultPlans)) {
-      const limits = Object.values(state.plans.limitsOf({ plan }) ?? {}).filter(
-        (limit) => limit !== undefined,
-      );
-      for (const { operation, units } of gatewayApp
-        .access()
-        .costs.filter((each) => each.units > Math.min(...limits)))
-        log.warn({ plan, operation, units }, 'an operation costs more than a limit of the plan');
+      const smallest = Math.min(...Object.values(limitsIn(state.plans.limitsOf({ plan }) ?? {})));
+      for (const { operation, units } of gatewayApp.access().costs)
+        if (units > smallest)
+          log.warn({ plan, operation, units }, 'an operation costs more than a limit of the plan');
     }
   }
 

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { Limits } from '../limits/limits.ts';
 import { createInvalidValues } from '../platform/observability/invalid-values.ts';
 import type { Metrics } from '../platform/observability/metrics.ts';
-import { mergeEnforced, readEnforcedSettings } from '../platform/redis/enforced-settings.ts';
+import { mergeEnforced, readEnforcedSettings } from '../platform/redis/process-statuses.ts';
 import type { RedisClient } from '../platform/redis/redis-client.ts';
 import { createLiveSetting } from '../platform/redis/settings.ts';
 import { createPlans } from '../quota/plans.ts';

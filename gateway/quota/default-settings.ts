@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { defaultPlans } from '../limits/limits.ts';
-import { readEnforcedSettings, textFields } from '../platform/redis/enforced-settings.ts';
+import { readEnforcedSettings } from '../platform/redis/process-statuses.ts';
 import { createAuditLog } from '../platform/redis/record-change.ts';
 import type { RedisClient } from '../platform/redis/redis-client.ts';
 import { redisKeys } from '../platform/redis/redis-keys.ts';
 import { markSetUp } from '../platform/redis/set-up-marker.ts';
-import type { Setting } from '../platform/redis/settings.ts';
+import { textFields, type Setting } from '../platform/redis/settings.ts';
 import { anonymousSetting, builtInPlans } from './plan-settings.ts';
 import { banPolicySetting, usageSetting } from './policies.ts';
 

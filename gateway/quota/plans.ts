@@ -1,6 +1,6 @@
 import { equalPlanLimits, shadowLimitsIn, type Limits, type PlanLimits } from '../limits/limits.ts';
 import { byWindow, hasWindow } from '../limits/windows.ts';
-import { mergeEnforced } from '../platform/redis/enforced-settings.ts';
+import { mergeEnforced } from '../platform/redis/process-statuses.ts';
 import {
   createLiveSetting,
   type LiveSetting,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { textFields } from '../../gateway/platform/redis/enforced-settings.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
+import { textFields } from '../../gateway/platform/redis/settings.ts';
 import { defaultBanPolicy } from '../../gateway/quota/policies.ts';
 import { send } from '../support/http/http.ts';
 import { startConsoleApi } from '../support/kits/console-api-kit.ts';

@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { textFields } from '../../gateway/platform/redis/enforced-settings.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
+import { textFields } from '../../gateway/platform/redis/settings.ts';
 import { defaultBanPolicy } from '../../gateway/quota/policies.ts';
 import { snapshot, startOpsKit } from '../support/kits/ops-kit.ts';
 import { shared } from '../support/kits/shared.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { readEnforcedSettings } from '../../gateway/platform/redis/enforced-settings.ts';
+import { readEnforcedSettings } from '../../gateway/platform/redis/process-statuses.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { send } from '../support/http/http.ts';
 import { connectRedis, keyIssuer } from '../support/kits/keys.ts';

@@ -1,10 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Session } from '../../gateway/control/session.ts';
 import { readLastDays } from '../../gateway/control/usage/usage-record.ts';
-import {
-  readEnforcedSettings,
-  type ProcessSettings,
-} from '../../gateway/platform/redis/enforced-settings.ts';
+import { readEnforcedSettings, type ProcessSettings } from '../../gateway/platform/redis/process-statuses.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import type { IssuedKey } from '../support/kits/keys.ts';
 import type { History, Interval, Use } from './history.ts';

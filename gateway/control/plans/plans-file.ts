@@ -2,8 +2,7 @@ import { describeIssues } from '#runtime/error-message.ts';
 import { z } from 'zod';
 import { forPlanFields } from '../../limits/limits.ts';
 import { parseYamlFile, YamlFileError } from '../../platform/config/yaml-file.ts';
-import { textFields } from '../../platform/redis/enforced-settings.ts';
-import { mapping, type Setting } from '../../platform/redis/settings.ts';
+import { mapping, textFields, type Setting } from '../../platform/redis/settings.ts';
 import { wholeSettings, type WholeSettingName } from '../../quota/default-settings.ts';
 import {
   anonymousPlan,

@@ -1,5 +1,5 @@
 import { errorMessage } from '#runtime/error-message.ts';
-import { readEnforcedSettings } from '../../platform/redis/enforced-settings.ts';
+import { readEnforcedSettings } from '../../platform/redis/process-statuses.ts';
 import type { Change } from '../../platform/redis/record-change.ts';
 import type { RedisClient } from '../../platform/redis/redis-client.ts';
 import { redisKeys } from '../../platform/redis/redis-keys.ts';

@@ -14,7 +14,7 @@ const messages: Record<ValueSource, string> = {
 
 interface InvalidValue {
   key: string;
-  issues: readonly string[];
+  issues: string[];
   inForce: ValueSource;
 }
 
@@ -50,7 +50,7 @@ export function createInvalidValues(log: Logger, setGauge: (label: string, issue
      */
     report(
       key: string,
-      issues: readonly string[],
+      issues: string[],
       { enforced, source = 'last_valid' }: { enforced?: unknown; source?: ValueSource } = {},
     ): void {
       const label = labelOf(key);

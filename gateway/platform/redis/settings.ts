@@ -2,7 +2,7 @@ import { describeIssues } from '#runtime/error-message.ts';
 import { z } from 'zod';
 import type { NumberField } from '../../limits/setting-fields.ts';
 import type { InvalidValues, ValueSource } from '../observability/invalid-values.ts';
-import { textFields, type EnforcedSettings, type ProcessSettings } from './enforced-settings.ts';
+import type { EnforcedSettings, ProcessSettings } from './process-statuses.ts';
 import type { RedisClient } from './redis-client.ts';
 import { UnexpectedValue } from './redis-errors.ts';
 import { readHash } from './redis-values.ts';
@@ -232,4 +232,9 @@ function withoutUndefined<T extends object>(value: T): T {
   for (const [field, found] of Object.entries(rest))
     if (found === undefined) Reflect.deleteProperty(rest, field);
   return rest;
+}
+
+/** Formats values as a hash in Redis has them. */
+export function textFields(values: object): Record<string, string> {
+  return Object.fromEntries(Object.entries(values).map(([field, value]) => [field, String(value)]));
 }

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { maxLimit, parseLimit } from '../../../../gateway/limits/limits.ts';
 import { alignedLeftMs, dayMs } from '../../../../gateway/limits/windows.ts';
-import { textFields } from '../../../../gateway/platform/redis/enforced-settings.ts';
+import { textFields } from '../../../../gateway/platform/redis/settings.ts';
 import { banPolicySetting, type BanPolicy } from '../../../../gateway/quota/policies.ts';
 import { decisionOf } from '../../../../gateway/quota/quota-decision.ts';
 import { rateLimitHeaders, retryAfter } from '../../../../gateway/quota/rate-limit-headers.ts';

@@ -6,7 +6,7 @@ import {
   type PlansFile,
 } from '../../../../../gateway/control/plans/plans-file.ts';
 import { banPolicyFields } from '../../../../../gateway/limits/setting-fields.ts';
-import { textFields } from '../../../../../gateway/platform/redis/enforced-settings.ts';
+import { textFields } from '../../../../../gateway/platform/redis/settings.ts';
 import { banPolicySetting, defaultBanPolicy } from '../../../../../gateway/quota/policies.ts';
 
 const parse = (text: string | Uint8Array) =>
