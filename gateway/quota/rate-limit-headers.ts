@@ -11,6 +11,7 @@ import {
   type WindowStates,
 } from '../limits/windows.ts';
 import type { CurrentDecision } from './quota-decision.ts';
+import type { Usage } from './usage.ts';
 
 /** Header names and values, in the order in which they are sent. */
 export type RateLimitHeaders = Record<string, string>;
@@ -37,14 +38,8 @@ export function rateLimitHeaders(decision: CurrentDecision): RateLimitHeaders {
   };
 }
 
-interface WindowsAndBan {
-  windows: WindowStates;
-  banMs: number;
-  nowMs: number;
-}
-
 /** Headers of a response about usage. Nothing was refused. */
-export function usageHeaders({ windows, banMs, nowMs }: WindowsAndBan): RateLimitHeaders {
+export function usageHeaders({ windows, banMs, nowMs }: Usage): RateLimitHeaders {
   if (banMs === 0) return rateLimitHeaders({ outcome: 'allowed', windows, nowMs });
   const limits = mapWindows(windows, ({ limit }) => limit);
   return banHeaders(limits, banMs, nowMs);

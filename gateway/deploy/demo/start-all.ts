@@ -1,4 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
@@ -23,13 +24,8 @@ const readySchema = z.object({
 
 type Ready = z.infer<typeof readySchema>;
 
-interface ChildService {
-  child: ChildProcess;
-  exited: Promise<void>;
-}
-
 const root = fileURLToPath(new URL('../../..', import.meta.url));
-const services = new Map<string, ChildService>();
+const services = new Map<string, ChildProcess>();
 let stopping = false;
 
 /** Starts a service. Resolves when it serves. */
@@ -43,11 +39,9 @@ function launch(name: string, script: string): Promise<Ready> {
     detached: true,
   });
   const ready = Promise.withResolvers<Ready>();
-  const exited = Promise.withResolvers<void>();
-  services.set(name, { child, exited: exited.promise });
+  services.set(name, child);
   child.on('message', (message) => ready.resolve(readySchema.parse(message)));
   child.on('exit', (code, signal) => {
-    exited.resolve();
     services.delete(name);
     if (stopping) return;
     // With exit code 1 the service itself has printed the reason.
@@ -61,14 +55,15 @@ function launch(name: string, script: string): Promise<Ready> {
 async function stopAll(exitCode: number, signal: NodeJS.Signals = 'SIGINT'): Promise<void> {
   if (stopping) {
     // A second signal: the services stop waiting for requests in flight.
-    for (const { child } of services.values()) child.kill(signal);
+    for (const child of services.values()) child.kill(signal);
     return;
   }
   stopping = true;
   for (const name of ['gateway', 'pets-service']) {
-    const service = services.get(name);
-    service?.child.kill(signal);
-    await service?.exited;
+    const child = services.get(name);
+    if (child === undefined) continue;
+    child.kill(signal);
+    await once(child, 'exit');
   }
   process.exit(exitCode);
 }
