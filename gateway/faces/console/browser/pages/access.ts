@@ -13,7 +13,7 @@ import type { ApiToken, Ban, ListedSession, PolicyState } from '../responses.ts'
 import { enforcedText, issueList } from '../setting-text.ts';
 
 /** Programs that use the API with a token. An operator revokes one. */
-class PageTokens extends ListPage<ApiToken> {
+export class PageTokens extends ListPage<ApiToken> {
   override readonly none = 'No program has a token.';
 
   override about() {
@@ -44,10 +44,8 @@ class PageTokens extends ListPage<ApiToken> {
   }
 }
 
-customElements.define('page-tokens', PageTokens);
-
 /** People who are signed in. An operator ends any session, a viewer only their own. */
-class PageSessions extends ListPage<ListedSession> {
+export class PageSessions extends ListPage<ListedSession> {
   override readonly none = 'Nobody is signed in.';
 
   override columns(): Columns<ListedSession> {
@@ -73,10 +71,8 @@ class PageSessions extends ListPage<ListedSession> {
   }
 }
 
-customElements.define('page-sessions', PageSessions);
-
 /** Active bans, soonest to expire first, and the policy. */
-class PageBans extends ListPage<Ban> {
+export class PageBans extends ListPage<Ban> {
   override readonly label = 'Active bans';
   override readonly none =
     'No key is banned. A key is banned when it goes on after 429: the policy below says when.';
@@ -103,8 +99,6 @@ class PageBans extends ListPage<Ban> {
     ];
   }
 }
-
-customElements.define('page-bans', PageBans);
 
 /** The policy: its values, and who enforces them. */
 class PolicySettings extends PolledElement<PolicyState> {

@@ -23,7 +23,7 @@ const actionChoices = [
 ];
 
 /** The audit log, newest first. New entries appear by themselves, but not while one reads further below. */
-class PageAudit extends ListPage<AuditEntry> {
+export class PageAudit extends ListPage<AuditEntry> {
   /** Filter and number of pages of what is shown. */
   #shown = '';
 
@@ -78,5 +78,3 @@ class PageAudit extends ListPage<AuditEntry> {
     return entryTable('Audit log', entries, this.none);
   }
 }
-
-customElements.define('page-audit', PageAudit);

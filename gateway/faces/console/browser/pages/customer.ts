@@ -21,7 +21,7 @@ import type { CustomerDetail, DayUsage, Failure, KeyDetail, KeyRow, Page } from 
 type Shown = CustomerDetail & { days: DayUsage[]; failures: Failure[] };
 
 /** One customer: what it uses, its keys, and everything that can be done about it. */
-class PageCustomer extends DetailPage<Shown> {
+export class PageCustomer extends DetailPage<Shown> {
   override readonly noun = 'customer';
 
   async read() {
@@ -65,8 +65,6 @@ class PageCustomer extends DetailPage<Shown> {
   }
 }
 
-customElements.define('page-customer', PageCustomer);
-
 /** What the plan has in place of a limit of the customer's own. */
 function limitSource({ limits }: CustomerDetail, name: WindowName) {
   const { from, plan } = limits[name] ?? { from: 'plan' };
@@ -75,7 +73,7 @@ function limitSource({ limits }: CustomerDetail, name: WindowName) {
 }
 
 /** One API key: its state, what it uses, and everything that can be done about it. */
-class PageKey extends DetailPage<KeyDetail> {
+export class PageKey extends DetailPage<KeyDetail> {
   override readonly noun = 'key';
   /** Its customer, for its name. Read once. */
   customer: { id: string; name: string } | undefined;
@@ -127,5 +125,3 @@ class PageKey extends DetailPage<KeyDetail> {
 
 /** @param id of another record, whose name is not known */
 const other = (id: string) => ({ id, name: '' });
-
-customElements.define('page-key', PageKey);

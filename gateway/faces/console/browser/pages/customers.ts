@@ -113,7 +113,7 @@ abstract class SearchPage<Row extends object> extends ListPage<Row, { total: num
 }
 
 /** All customers, with what they use. */
-class PageCustomers extends SearchPage<CustomerRow> {
+export class PageCustomers extends SearchPage<CustomerRow> {
   override readonly noun = 'customer';
   override readonly placeholder = `${capitalized(searchedWords(customerFields))}, id, or an API key`;
 
@@ -161,8 +161,6 @@ class PageCustomers extends SearchPage<CustomerRow> {
   }
 }
 
-customElements.define('page-customers', PageCustomers);
-
 /** The state of a customer, and how many of its keys are banned. */
 function stateCell({ state, use }: CustomerRow) {
   const banned = use?.bannedKeys ?? 0;
@@ -171,7 +169,7 @@ function stateCell({ state, use }: CustomerRow) {
 }
 
 /** All API keys, and a search that takes anything. */
-class PageKeys extends SearchPage<KeyRow> {
+export class PageKeys extends SearchPage<KeyRow> {
   override readonly noun = 'key';
   override readonly placeholder = `${capitalized(searchedWords(keyFields))}, id, hint, or a whole API key`;
   override readonly filters: readonly Filter[] = [
@@ -195,5 +193,3 @@ class PageKeys extends SearchPage<KeyRow> {
     ];
   }
 }
-
-customElements.define('page-keys', PageKeys);

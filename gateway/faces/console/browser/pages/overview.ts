@@ -40,7 +40,7 @@ const classes = [
 ] as const;
 
 /** What happens now, on one screen: what is wrong, four figures of the last minute, a chart, and the busiest customers. */
-class PageOverview extends PolledElement<Content> {
+export class PageOverview extends PolledElement<Content> {
   #trafficAt = -Infinity;
 
   async read() {
@@ -78,8 +78,6 @@ class PageOverview extends PolledElement<Content> {
       </div>`;
   }
 }
-
-customElements.define('page-overview', PageOverview);
 
 const failedIn = ({ byStatus }: Pick<TrafficPoint, 'byStatus'>) => byStatus['5xx'] ?? 0;
 const requestsIn = ({ byStatus }: TrafficPoint) =>

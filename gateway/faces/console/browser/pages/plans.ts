@@ -16,7 +16,7 @@ import type { Page, Plan } from '../responses.ts';
 import { enforcedText, issueList, limitsText, shadowText } from '../setting-text.ts';
 
 /** All plans: what they allow, and how many customers are on them. */
-class PagePlans extends ListPage<Plan> {
+export class PagePlans extends ListPage<Plan> {
   override readonly none = 'There are no plans.';
 
   override actions(): Action[] {
@@ -59,10 +59,8 @@ function nameCell({ name, kind }: Plan) {
 const customersLink = ({ name }: Plan, text: string) =>
   html`<a href=${url`/console/customers?plan=${name}`}>${text}</a>`;
 
-customElements.define('page-plans', PagePlans);
-
 /** One plan: its limits, its customers, and its last changes. */
-class PagePlan extends DetailPage<Plan> {
+export class PagePlan extends DetailPage<Plan> {
   override readonly noun = 'plan';
 
   read() {
@@ -83,8 +81,6 @@ class PagePlan extends DetailPage<Plan> {
     ])}`;
   }
 }
-
-customElements.define('page-plan', PagePlan);
 
 /** What can be done with a plan; nothing with one whose limits are elsewhere. */
 function planActions(page: PolledElement<unknown>, plan: Plan): (Action | false)[] {

@@ -15,7 +15,7 @@ import { factList } from '../elements/fact-list.ts';
 import type { LiveState } from '../responses.ts';
 
 /** What the system is made of. */
-class PageSettings extends PolledElement<LiveState> {
+export class PageSettings extends PolledElement<LiveState> {
   read() {
     return api.get<LiveState>('/api/live');
   }
@@ -41,8 +41,6 @@ class PageSettings extends PolledElement<LiveState> {
       ${redisTable(state)}`;
   }
 }
-
-customElements.define('page-settings', PageSettings);
 
 /** A row for each process: a gateway of one process, or a worker of one. */
 function gatewayTable({ gateways, at }: LiveState) {

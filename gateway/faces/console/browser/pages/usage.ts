@@ -9,7 +9,7 @@ import type { MonthUsage } from '../responses.ts';
 import { router } from '../router.ts';
 
 /** Month's end: the use of all customers by month, the plans and the largest customers of a month, and its export. */
-class PageUsage extends ListPage<MonthUsage> {
+export class PageUsage extends ListPage<MonthUsage> {
   override readonly list = '/api/usage/months';
   override readonly none = 'No use is recorded yet. Each request of a key counts, from the first one on.';
 
@@ -96,5 +96,3 @@ const customerColumn: Column<{ id: string; name: string }> = [
   '',
   ({ name }) => name,
 ];
-
-customElements.define('page-usage', PageUsage);

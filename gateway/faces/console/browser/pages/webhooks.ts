@@ -18,7 +18,7 @@ interface Beside {
 }
 
 /** Addresses that events are sent to, and what was sent. */
-class PageWebhooks extends ListPage<WebhookRow, Beside> {
+export class PageWebhooks extends ListPage<WebhookRow, Beside> {
   override readonly none =
     'There are no webhooks. A webhook is an address that events of all customers or of one are sent to, signed.';
 
@@ -88,5 +88,3 @@ const deliveryTable = (deliveries: readonly Delivery[], address: string) =>
       ],
       { headed: false, none: 'Nothing was sent yet.' },
     )}`;
-
-customElements.define('page-webhooks', PageWebhooks);
