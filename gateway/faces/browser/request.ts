@@ -97,3 +97,12 @@ export const changeReason = {
     return text === '' ? {} : { 'X-Change-Reason': encodeURIComponent(text) };
   },
 };
+
+/** Of a list, one page. */
+export interface Page<T> {
+  items: T[];
+  next: string | null;
+}
+
+/** Of a change, with doubts whether it survives a failure of Redis. */
+export type Changed<T = object> = T & { warnings: string[] };

@@ -1,10 +1,10 @@
 import './time-chart.ts';
 import { html, nothing } from 'lit';
+import type { WindowView } from '../../../control/customers/customer-limits.ts';
 import { currentTitle, windowNames, type ByWindow, type WindowName } from '../../../limits/windows.ts';
 import type { Failure } from '../../../quota/failures.ts';
 import type { DayUsage } from '../../../quota/usage.ts';
 import { formatDuration, formatNumber, formatTime } from '../format.ts';
-import type { WindowView } from '../responses.ts';
 import { sinceFirst } from './sparkline.ts';
 import { listTable } from './table.ts';
 

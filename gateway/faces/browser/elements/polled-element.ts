@@ -1,5 +1,5 @@
 import { html } from 'lit';
-import type { Changed } from '../responses.ts';
+import type { Changed } from '../request.ts';
 import { ActingElement } from './light-element.ts';
 import { inlineFailure, loadFailure, loading, notify } from './notice.ts';
 

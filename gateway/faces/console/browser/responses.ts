@@ -6,9 +6,9 @@ import type { keyPlanSchema } from '../../../control/keys/key-operations.ts';
 import type { planPreviewSchema } from '../../../control/plans/plan-operations.ts';
 import type { ChangedPlan as PlanChange } from '../../../control/plans/plans.ts';
 import type { sessionSchema } from '../../api/session.ts';
-import type { Changed } from '../../browser/responses.ts';
+import type { Changed } from '../../browser/request.ts';
 
-export type { Changed, Page } from '../../browser/responses.ts';
+export type { Changed, Page } from '../../browser/request.ts';
 export type { ActiveBan as Ban } from '../../../control/bans/bans.ts';
 export type { KeyDetail, KeyRow } from '../../../control/keys/key-view.ts';
 export type { CustomerDetail, CustomerRow } from '../../../control/customers/find-customers.ts';

@@ -7,8 +7,7 @@ import { hasEnded, keyColumns } from '../../browser/elements/key-columns.ts';
 import { actionButtons, menuColumn } from '../../browser/elements/menu.ts';
 import type { PolledElement } from '../../browser/elements/polled-element.ts';
 import { count, listTable } from '../../browser/elements/table.ts';
-import { ApiFailure, url } from '../../browser/request.ts';
-import type { Changed } from '../../browser/responses.ts';
+import { ApiFailure, url, type Changed } from '../../browser/request.ts';
 import { api, session, type Key, type NewKey, type WantedKey } from './api.ts';
 
 type Page = PolledElement<unknown>;

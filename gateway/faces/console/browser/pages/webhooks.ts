@@ -3,7 +3,7 @@ import type { Action } from '../../../browser/elements/menu.ts';
 import { stateTag } from '../../../browser/elements/state-tag.ts';
 import { count, listTable } from '../../../browser/elements/table.ts';
 import { formatRelative } from '../../../browser/format.ts';
-import type { Page } from '../../../browser/responses.ts';
+import type { Page } from '../../../browser/request.ts';
 import { api, url } from '../api.ts';
 import { ListPage, type Columns } from '../elements/list-page.ts';
 import { offer, offersColumn } from '../elements/operation-dialog.ts';
