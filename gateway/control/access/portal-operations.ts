@@ -9,7 +9,7 @@ import { InvalidOperation } from '../invalid-operation.ts';
 import { graceInput, portalKeyInput, withoutNulls } from '../keys/key-input.ts';
 import { issueFurtherKey, revokeKey, rotateKey, type IssuedApiKey } from '../keys/keys.ts';
 import { countInput, listOf } from '../list-schemas.ts';
-import { change, read, type Operation, type OperationContext } from '../operation.ts';
+import { change, list, read, type Operation, type OperationContext } from '../operation.ts';
 import type { Session } from '../session.ts';
 import { readLastDays } from '../usage/usage-record.ts';
 import {
@@ -88,28 +88,22 @@ export const portalOperations: readonly Operation[] = [
       days: await readLastDays(session, customerOf(context), days),
     }),
   }),
-  read({
+  list({
     operationId: 'listFailures',
     http: 'GET /failures',
     summary: 'Last failed requests of the last seven days, newest first',
     description: 'At most five of each code, so that many of one kind hide no other. Some seconds old.',
     responds: 'Failed requests',
     result: portalFailuresSchema,
-    run: async (session, { context }) => ({
-      items: await readFailures(session, customerOf(context)),
-      next: null,
-    }),
+    run: (session, { context }) => readFailures(session, customerOf(context)),
   }),
-  read({
+  list({
     operationId: 'listKeys',
     http: 'GET /keys',
     summary: 'API keys, also those that have ended in the last 90 days, newest first',
     responds: 'All of them',
     result: portalKeysSchema,
-    run: async (session, { context }) => ({
-      items: await readPortalKeys(session, customerOf(context)),
-      next: null,
-    }),
+    run: (session, { context }) => readPortalKeys(session, customerOf(context)),
   }),
   change({
     operationId: 'createKey',

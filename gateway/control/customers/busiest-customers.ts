@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { RedisClient } from '../../platform/redis/redis-client.ts';
-import { isCustomerId, redisKeys, type CustomerId } from '../../platform/redis/redis-keys.ts';
+import { isCustomerId, redisKeys } from '../../platform/redis/redis-keys.ts';
 import { scoredMembers } from '../../platform/redis/redis-values.ts';
 import { refusedMember, slotMs } from '../../quota/use-counts.ts';
 import { ignoreInvalid } from '../invalid-operation.ts';
@@ -10,11 +10,7 @@ import { customerState, customerViewSchema } from './find-customers.ts';
 import { showCustomer } from './stored-customers.ts';
 
 /** Requests of a customer in the last minute, with all of its keys together. */
-export interface BusyCustomer {
-  id: CustomerId;
-  requests: number;
-  refused: number;
-}
+export type BusyCustomer = Awaited<ReturnType<typeof readBusiestCustomers>>[number];
 
 /** The same with its usage. It has no strikes and no ban: those are of keys. */
 export const busyCustomerSchema = customerViewSchema
@@ -48,7 +44,7 @@ export async function readBusiestCustomerUsage(session: Session, count: number) 
 }
 
 /** All customers with requests in the last minute, as far as gateways report them, busiest first. */
-export async function readBusiestCustomers(redis: RedisClient, nowMs: number): Promise<BusyCustomer[]> {
+export async function readBusiestCustomers(redis: RedisClient, nowMs: number) {
   const newest = Math.floor(nowMs / slotMs);
   const slots = Array.from({ length: slotCount }, (_, index) => newest - index);
   const scores = new Map(
