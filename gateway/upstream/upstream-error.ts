@@ -2,18 +2,22 @@ import { errors } from 'undici';
 import { GatewayError } from '../errors.ts';
 import { words } from './headers.ts';
 
-const unreachable = new Set(
-  words('ECONNREFUSED EHOSTUNREACH ENETUNREACH EHOSTDOWN ENOTFOUND EAI_AGAIN UND_ERR_CONNECT_TIMEOUT'),
-);
+/** Codes of errors, of the system and of undici, by what they say. */
+const codes = {
+  unreachable: words(
+    'ECONNREFUSED EHOSTUNREACH ENETUNREACH EHOSTDOWN ENOTFOUND EAI_AGAIN UND_ERR_CONNECT_TIMEOUT',
+  ),
+  /** The process has no file descriptors left, or the gateway is shutting down. */
+  local: words('EMFILE ENFILE UND_ERR_CLOSED UND_ERR_DESTROYED'),
+  late: words('UND_ERR_HEADERS_TIMEOUT UND_ERR_BODY_TIMEOUT ETIMEDOUT'),
+  lost: words('UND_ERR_SOCKET ECONNRESET EPIPE'),
+  invalid: words('UND_ERR_HEADERS_OVERFLOW UND_ERR_RES_CONTENT_LENGTH_MISMATCH'),
+};
 
-/** The process has no file descriptors left, or the gateway is shutting down. */
-const localResourceErrors = new Set(['EMFILE', 'ENFILE', 'UND_ERR_CLOSED', 'UND_ERR_DESTROYED']);
-
-const timeouts = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT', 'ETIMEDOUT']);
-
-const connectionLosses = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']);
-
-const invalidResponses = new Set(['UND_ERR_HEADERS_OVERFLOW', 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH']);
+function says(error: unknown, ...kinds: (keyof typeof codes)[]): boolean {
+  const code = errorCode(error);
+  return kinds.some((kind) => codes[kind].includes(code));
+}
 
 const retryAfter = { 'Retry-After': '1' };
 
@@ -53,12 +57,11 @@ export function upstreamError(error: unknown, retry: RetryOptions): GatewayError
       error instanceof UnsuitableResponse || error instanceof TooManyStreams || isUpstreamFault(error);
     return isOutcomeUnknown ? withUnknownOutcome(error, retry) : error;
   }
-  const code = errorCode(error);
-  if (code === 'UND_ERR_INVALID_ARG') return new GatewayError('bad_request', { cause: error });
-  if (unreachable.has(code) || localResourceErrors.has(code)) {
+  if (errorCode(error) === 'UND_ERR_INVALID_ARG') return new GatewayError('bad_request', { cause: error });
+  if (says(error, 'unreachable', 'local')) {
     return new GatewayError('upstream_unavailable', { headers: retryAfter, cause: error });
   }
-  if (timeouts.has(code))
+  if (says(error, 'late'))
     return withUnknownOutcome(new GatewayError('upstream_timeout', { cause: error }), retry);
   return withUnknownOutcome(new GatewayError('upstream_error', { cause: withoutBytes(error) }), retry);
 }
@@ -83,9 +86,7 @@ function withoutBytes(error: unknown): unknown {
 }
 
 /** The connection was closed before the response: on a kept-alive connection the request may never have been seen. */
-export function isConnectionLost(error: unknown): boolean {
-  return connectionLosses.has(errorCode(error));
-}
+export const isConnectionLost = (error: unknown): boolean => says(error, 'lost');
 
 /**
  * Whether the upstream caused the error, and not the client or this process. A response with an error status does not
@@ -96,16 +97,12 @@ export function isUpstreamFault(error: unknown): boolean {
   if (error instanceof GatewayError) {
     return error.code === 'upstream_error' || error.code === 'upstream_timeout';
   }
-  // These have no code.
-  if (error instanceof errors.HTTPParserError) return true;
-  const code = errorCode(error);
-  return [unreachable, timeouts, connectionLosses, invalidResponses].some((codes) => codes.has(code));
+  // Errors of the parser have no code.
+  return error instanceof errors.HTTPParserError || says(error, 'unreachable', 'late', 'lost', 'invalid');
 }
 
 /** Whether the error says nothing about the upstream. */
-export function isLocalResourceError(error: unknown): boolean {
-  return localResourceErrors.has(errorCode(error));
-}
+export const isLocalResourceError = (error: unknown): boolean => says(error, 'local');
 
 function errorCode(error: unknown): string {
   if (!(error instanceof Error)) return '';
