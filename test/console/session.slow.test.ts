@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createConsoleSessions } from '../../gateway/control/access/console-sessions.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
+import { expectAccessible } from '../support/checks/console-page.ts';
 import { barriers } from '../support/kits/browser.ts';
 import { startConsole } from '../support/kits/console-kit.ts';
 import { sessionOf } from '../support/kits/keys.ts';
@@ -17,7 +18,7 @@ describe('signing in to the console', { tags: ['chromium'] }, () => {
     await page.getByRole('heading', { name: 'Sign in' }).waitFor();
     expect(await page.getByText('npm run --silent ops -- console').isVisible()).toBe(true);
     expect(await page.title()).toContain('Sign in');
-    expect(await barriers(page)).toEqual([]);
+    await expectAccessible(page, 'sign-in');
 
     const other = await page.context().newPage();
     await other.goto(await link());
@@ -99,13 +100,5 @@ describe('signing in to the console', { tags: ['chromium'] }, () => {
     expect((await page.context().cookies()).map(({ name }) => name)).toEqual([]);
     await page.goBack();
     await expect.poll(() => page.getByRole('heading', { name: 'Sign in' }).isVisible()).toBe(true);
-  });
-
-  test('has no barrier and does not scroll sideways, dark and on a phone', async () => {
-    const options = { colorScheme: 'dark' as const, viewport: { width: 360, height: 700 } };
-    const { page } = await kit.browser.open(`${kit.origin}/console`, options);
-    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
-    expect(await barriers(page)).toEqual([]);
-    expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
   });
 });

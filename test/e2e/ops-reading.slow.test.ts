@@ -1,23 +1,17 @@
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { RedisClient } from '../../gateway/platform/redis/redis-client.ts';
 import { parsePlace, redisKeys, type KeyPlace } from '../../gateway/platform/redis/redis-keys.ts';
 import { recordSecrets } from '../support/checks/evidence.ts';
 import { contents, forEachConcurrently } from '../support/kits/ops-kit.ts';
 import { runOps, type Ended } from '../support/kits/service.ts';
 import { startRedisProcess } from '../support/stores/redis-process.ts';
-import { startRedisServer, type RedisServer } from '../support/stores/redis-server.ts';
+import { startRedisServer } from '../support/stores/redis-server.ts';
 
 /** Runs the ops command without a gateway, which would seed or repair data. */
 const opsOn =
   ({ port }: { port: number }) =>
   (...args: string[]): Promise<Ended> =>
     runOps(args, { REDIS_URL: `redis://127.0.0.1:${port}` });
-
-async function startOwnRedis(): Promise<RedisServer> {
-  const server = await startRedisServer();
-  onTestFinished(() => server[Symbol.asyncDispose]());
-  return server;
-}
 
 async function issue(run: ReturnType<typeof opsOn>, ...options: string[]): Promise<string> {
   const { stdout } = await run('keys', 'issue', '--plan', 'free', '--name', 'ACME', '--json', ...options);
@@ -42,7 +36,7 @@ const readingCommands = (id: string) =>
 
 describe('read commands', { tags: ['redis-server'], timeout: 120_000 }, () => {
   test('work on a Redis that refuses writes, and on a replica', async () => {
-    const server = await startOwnRedis();
+    await using server = await startRedisServer();
     const run = opsOn(server);
     const id = await issue(run);
     await run('bans', 'add', id, '--for', '1h', '--reason', 'flood');
@@ -63,7 +57,7 @@ describe('read commands', { tags: ['redis-server'], timeout: 120_000 }, () => {
   });
 
   test('write nothing, even if data is lost or expired', async () => {
-    const server = await startOwnRedis();
+    await using server = await startRedisServer();
     const run = opsOn(server);
     const [id, deletedId] = [await issue(run), await issue(run)];
     await run('bans', 'add', id, '--for', '1h', '--reason', 'flood');

@@ -1,4 +1,5 @@
-import { readdir } from 'node:fs/promises';
+import { readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { loadPrivateKey } from '../../gateway/upstream/internal-token.ts';
 import { freePort } from '../support/http/free-port.ts';
@@ -94,6 +95,23 @@ test('a malformed REDIS_URL is an invalid setting, and is not repeated', async (
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
   expect(stderr).toMatch(/^ops: REDIS_URL is not a URL such as [^\n]+\n$/);
   expect(stderr).not.toContain('hunter2');
+});
+
+test('services check accepts the example, and names the line of what is wrong', async () => {
+  const check = (file: string, ...more: string[]) => runOps(['services', 'check', file, ...more]);
+  const example = 'gateway/upstream/example/services.yaml';
+  const names = 'pets-service at http://127.0.0.1:3001; orders at http://127.0.0.1:3003';
+  expect(await check(example)).toMatchObject({ code: 0, stdout: `services.yaml is valid: ${names}\n` });
+  expect(JSON.parse((await check(example, '--json')).stdout)).toMatchObject({
+    services: [{ name: 'pets-service' }, { name: 'orders', timeoutMs: 1500, connections: 32 }],
+  });
+  await using directory = await temporaryDirectory();
+  const file = join(directory.path, 'bad.yaml');
+  await writeFile(file, "services:\n  orders: { description: none.yaml, urls: ['http://127.0.0.1:3003'] }\n");
+  expect(await check(file)).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/bad\.yaml:2:13: none\.yaml can't be read \(ENOENT/) as string,
+  });
 });
 
 describe('the ops command without REDIS_URL', () => {

@@ -98,8 +98,7 @@ async function npmStart(env: Record<string, string>, command = npm): Promise<Sta
     pid: child.pid ?? 0,
     output,
     async runPrintedCommand() {
-      const command = /^ {2}(curl .+)$/m.exec(output())?.[1] ?? 'false';
-      return (await run('sh', ['-c', `${command} 2>/dev/null`])).stdout;
+      return (await run('sh', ['-c', `${curlLine({ output })} 2>/dev/null`])).stdout;
     },
     signal,
     exited,
@@ -214,9 +213,7 @@ describe('npm start', { tags: ['curl', 'linux'], timeout: 200_000 }, () => {
   });
 });
 
-function curlLine(started: Started): string | undefined {
-  return /^ {2}(curl .+)$/m.exec(started.output())?.[1];
-}
+const curlLine = ({ output }: Pick<Started, 'output'>) => /^ {2}(curl .+)$/m.exec(output())?.[1] ?? 'false';
 
 /** Process ids of the services that have this DATA_DIR in their environment. */
 const servicePids = (dataDirectory: string) => pidsOf(dataDirectory, 'server.ts');

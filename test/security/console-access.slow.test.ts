@@ -3,6 +3,7 @@ import type { ConsoleRole } from '../../gateway/control/access/console-sessions.
 import { apiRoutes } from '../../gateway/faces/api/api.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { recordSecrets } from '../support/checks/evidence.ts';
+import { expectRefusal } from '../support/checks/refusal.ts';
 import { parseRaw, send, sendRaw, type ClientResponse } from '../support/http/http.ts';
 import { signIn as signInAt, startConsoleApi } from '../support/kits/console-api-kit.ts';
 import { startGateway } from '../support/kits/service.ts';
@@ -46,11 +47,6 @@ async function signIn(role: ConsoleRole = 'operator', at = origin) {
   const { cookie, csrfToken } = await signInAt(kit.redis, at, { role });
   const [, token = ''] = cookie.split('=');
   return { cookie, token, csrfToken, headers: { cookie, 'x-csrf-token': csrfToken } };
-}
-
-function expectRefusal(response: ClientResponse, status: number, code: string): void {
-  expect(response.json).toEqual({ code, message: expect.any(String) as string, status });
-  expect(response.status).toBe(status);
 }
 
 /** Each route that needs a session, and one that does not exist: what is refused does not tell which there are. */

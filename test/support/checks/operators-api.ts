@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
-import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { expect } from 'vitest';
 import { parse } from 'yaml';
+import { createMismatch } from './openapi-schema.ts';
 
 interface Operation {
   operationId: string;
@@ -25,20 +25,7 @@ const path = new URL('../../../gateway/faces/api/openapi.yaml', import.meta.url)
 /** The description of the operators' API. */
 export const operatorsApiDocument = parse(readFileSync(path, 'utf8')) as OpenApiDocument;
 
-const ajv = new Ajv2020({ strict: false, allErrors: true });
-ajv.addFormat('date-time', (text) => /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/.test(text));
-ajv.addFormat('date', /^\d{4}-\d\d-\d\d$/);
-ajv.addSchema({ $id: 'openapi', components: operatorsApiDocument.components });
-const validators = new Map<object, ValidateFunction>();
-
-/** @returns what is wrong with a value; undefined if it matches the schema */
-export function mismatch(schema: object, value: unknown): string | undefined {
-  const validate =
-    validators.get(schema) ??
-    ajv.compile(JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"openapi#/')) as object);
-  validators.set(schema, validate);
-  return validate(value) ? undefined : ajv.errorsText(validate.errors);
-}
+export const mismatch = createMismatch(operatorsApiDocument.components);
 
 export interface DescribedOperation extends Operation {
   method: string;

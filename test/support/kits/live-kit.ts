@@ -1,4 +1,4 @@
-import { expect } from 'vitest';
+import { expect, vi } from 'vitest';
 import type { LiveState } from '../../../gateway/control/status/live-state.ts';
 import type { RedisClient } from '../../../gateway/platform/redis/redis-client.ts';
 import { signIn } from './console-api-kit.ts';
@@ -18,17 +18,8 @@ export async function openLive(redis: RedisClient, { adminUrl }: Pick<Service, '
     api,
     read,
     /** Waits until a state passes the check. */
-    async until(check: (state: LiveState) => void, timeout = 15_000) {
-      await expect
-        .poll(
-          async () => {
-            check(await read());
-            return true;
-          },
-          { timeout, interval: 200 },
-        )
-        .toBe(true);
-    },
+    until: (check: (state: LiveState) => void, timeout = 15_000) =>
+      vi.waitFor(async () => check(await read()), { timeout, interval: 200 }),
   };
 }
 

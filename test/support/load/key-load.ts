@@ -1,9 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from 'vitest';
+import type { RedisClient } from '../../../gateway/platform/redis/redis-client.ts';
 import { send } from '../http/http.ts';
+import type { IssuedKey } from '../kits/keys.ts';
+import { dayUsage } from '../stores/day-counter.ts';
 import { startLoad } from './steady-load.ts';
 
 /** Result of one request. */
-export interface KeyLoadOutcome {
+interface KeyLoadOutcome {
   key: string;
   /** 0 without a response. */
   status: number;
@@ -43,4 +47,20 @@ export function startKeyLoad(urls: readonly string[], keys: readonly string[]) {
     /** Stops, and resolves when no request is in flight. */
     stop,
   };
+}
+
+/** Of three gateways and keys with 60 requests a day, each gateway may admit the limit once more without Redis. */
+export async function expectServedDuringOutage(
+  { outcomes, count }: ReturnType<typeof startKeyLoad>,
+  keys: readonly IssuedKey[],
+  redis: RedisClient,
+): Promise<void> {
+  expect(new Set(outcomes.map(({ status }) => status))).toEqual(new Set([200, 429]));
+  for (const { key, customerId } of keys) {
+    const served = count(key, 200);
+    expect(served).toBeGreaterThanOrEqual(60);
+    expect(served).toBeLessThanOrEqual(240);
+    // A replica may lack the master's last writes.
+    expect(await dayUsage(redis, customerId)).toBeGreaterThanOrEqual(served - 3);
+  }
 }
