@@ -80,10 +80,8 @@ test('gateway/REFERENCE.md is what the sources say: npm run describe writes it',
 function codeOf(path: string): string[] {
   const text = read(path);
   const blocks = Array.from(text.matchAll(/^ *```\w*\n(.*?)^ *```/gms), ([, code = '']) => code);
-  const spans = Array.from(
-    text.replaceAll(/^ *```.*?^ *```/gms, '').matchAll(/`([^`]+)`/g),
-    ([, code = '']) => code,
-  );
+  const prose = text.replaceAll(/^ *```.*?^ *```/gms, '');
+  const spans = Array.from(prose.matchAll(/`([^`]+)`/g), ([, code = '']) => code);
   return [...spans, ...blocks.flatMap((block) => block.split('\n'))];
 }
 
@@ -93,14 +91,9 @@ test.each(documents)('the commands in %s exist, with their options, and so do th
   const called = code.flatMap((line) =>
     Array.from(line.matchAll(/\bnpm run (?:--silent |-s )?([a-z][\w:]*)/g), ([, name = '']) => name),
   );
-  const commands = code.flatMap((line) =>
-    Array.from(
-      line.matchAll(
-        /(?:^|[ (])(?:ops|gateway\/faces\/command\/main\.ts|npm run --silent ops --) ([a-z][^|;()>]*)/g,
-      ),
-      ([, words = '']) => words,
-    ),
-  );
+  const command =
+    /(?:^|[ (])(?:ops|gateway\/faces\/command\/main\.ts|npm run --silent ops --) ([a-z][^|;()>]*)/g;
+  const commands = code.flatMap((line) => Array.from(line.matchAll(command), ([, words = '']) => words));
   const unknown = [...called.filter((name) => !(name in scripts)), ...commands.flatMap(unknownParts)];
   expect(unknown).toEqual([]);
 });
@@ -123,10 +116,8 @@ function unknownParts(line: string): string[] {
 }
 
 test('test/README.md names test files that there are', () => {
-  const named = Array.from(
-    section('test/README.md', 'Which promise is shown where').matchAll(/`([^` ]+\.test\.ts)`/g),
-    ([, path = '']) => path,
-  );
+  const table = section('test/README.md', 'Which promise is shown where');
+  const named = Array.from(table.matchAll(/`([^` ]+\.test\.ts)`/g), ([, path = '']) => path);
   expect(named.length).toBeGreaterThan(40);
   expect(named.filter((path) => !existsSync(join(root, 'test', path)))).toEqual([]);
 });
@@ -143,10 +134,9 @@ test('gateway/REDIS.md names every field of a plan, a customer and a key, and th
   const customer = { id: place.customerId, name: '', plan: 'free', createdAt: '', rev: 1 };
   const key = { ...customer, ...place, id: 'key_1', hint: '' };
   expect(fieldsOf('gw:plan:<name>')).toEqual(expect.arrayContaining([...windowNames]));
-  expect(fieldsOf('gw:customer:{<cus>}')).toEqual(
-    expect.arrayContaining(own(formatCustomerRecord(customer))),
-  );
-  expect(fieldsOf('gw:key:{<cus>}:<hash>')).toEqual(expect.arrayContaining(own(formatApiKeyRecord(key))));
+  const [ofCustomer, ofKey] = [own(formatCustomerRecord(customer)), own(formatApiKeyRecord(key))];
+  expect(fieldsOf('gw:customer:{<cus>}')).toEqual(expect.arrayContaining(ofCustomer));
+  expect(fieldsOf('gw:key:{<cus>}:<hash>')).toEqual(expect.arrayContaining(ofKey));
   for (const { name, lengthMs } of windows) {
     expect(rows.some(([, keys = '']) => keys.includes(`gw:${name}:{<cus>}`))).toBe(lengthMs !== undefined);
   }

@@ -16,10 +16,8 @@ describe('the version', () => {
   const { version } = json('package.json') as { version: string };
 
   test('of package.json is that of the lock file, the runtime of both services and the newest release note', () => {
-    const lock = json('package-lock.json') as {
-      version: string;
-      packages: Record<string, { version?: string }>;
-    };
+    type Lock = { version: string; packages: Record<string, { version?: string }> };
+    const lock = json('package-lock.json') as Lock;
     const [, newest] = /^### (\d\S+)$/m.exec(read('gateway/OPERATE.md')) ?? [];
     expect([lock.version, lock.packages['']?.version, readVersion(), newest]).toEqual(Array(4).fill(version));
   });
@@ -33,10 +31,7 @@ describe('the version', () => {
 });
 
 test("the README's pictures come light and dark, and are small", () => {
-  const named = Array.from(
-    read('README.md').matchAll(/"(\.github\/pictures\/[^"]+)"/g),
-    ([, path = '']) => path,
-  );
+  const named = read('README.md').match(/(?<=")\.github\/pictures\/[^"]+/g) ?? [];
   expect(named.toSorted()).toEqual(globSync('.github/pictures/*', { cwd: root }).toSorted());
   expect(named.map((path) => path.replace(/^.*\//, '')).toSorted()).toEqual(
     ['console', 'docs'].flatMap((page) => [`${page}-dark.png`, `${page}-light.png`]),

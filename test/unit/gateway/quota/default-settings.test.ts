@@ -38,11 +38,8 @@ test.each(wholeSettings)('$name is enforced, shown, changed and described', (set
     const cells = readFileSync(new URL(document, gateway), 'utf8')
       .match(/^ *\|[^|]*/gm)
       ?.join('');
-    const listed = [key, key.replace(/^gw:plan:.*/, 'gw:plan:<name>')];
-    expect(
-      listed.some((text) => cells?.includes(`\`${text}\``)),
-      document,
-    ).toBe(true);
+    const names = [key, key.replace(/^gw:plan:.*/, 'gw:plan:<name>')].map((text) => `\`${text}\``);
+    expect(cells, document).toSatisfy((text: string) => names.some((name) => text.includes(name)));
   }
 
   const words = advice.split('ops ').at(-1)?.split(' ') ?? [];
@@ -50,8 +47,6 @@ test.each(wholeSettings)('$name is enforced, shown, changed and described', (set
     (above, word) => above.commands.find((below) => below.name() === word) ?? above,
     program,
   );
-  expect(
-    command.commands.map((below) => below.name()),
-    'its advice names a command',
-  ).toEqual([]);
+  const below = command.commands.map((each) => each.name());
+  expect(below, 'its advice names a command').toEqual([]);
 });

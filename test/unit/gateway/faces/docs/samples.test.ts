@@ -28,12 +28,11 @@ function operationWith(body: unknown): Operation {
   return operation;
 }
 
-const codeIn = (language: string, body: unknown) =>
-  createSamples(operationWith(body), 'ANIMAL_STORE_KEY').find((sample) => sample.language === language)
-    ?.code ?? '';
+const curlFor = (body: unknown) =>
+  createSamples(operationWith(body), 'ANIMAL_STORE_KEY').find(({ language }) => language === 'curl')?.code;
 
 test('parameters of the path and of the operation are filled in, and references followed', () => {
-  expect(codeIn('curl', { a: 1 })).toBe(String.raw`curl --include 'http://localhost:8080/v1/things/1' \
+  expect(curlFor({ a: 1 })).toBe(String.raw`curl --include 'http://localhost:8080/v1/things/1' \
   --header "Authorization: Bearer $ANIMAL_STORE_KEY" \
   --header 'Content-Type: application/json' \
   --header 'Key: "a"' \
@@ -45,9 +44,8 @@ test('an Idempotency-Key is another one each time that a sample runs', () => {
     ({ operationId }) => operationId === 'createPet',
   );
   if (operation === undefined) throw new Error('there is no createPet');
-  const lines = createSamples(operation, 'ANIMAL_STORE_KEY').map(
-    ({ code }) => /^.*Idempotency-Key.*$/m.exec(code)?.[0],
-  );
+  const samples = createSamples(operation, 'ANIMAL_STORE_KEY');
+  const lines = samples.map(({ code }) => /^.*Idempotency-Key.*$/m.exec(code)?.[0]);
   expect(lines).toEqual([
     String.raw`  --header "Idempotency-Key: \"$(openssl rand -hex 16)\"" \ `.trimEnd(),
     '    \'Idempotency-Key\': `"${crypto.randomUUID()}"`,',
@@ -56,5 +54,5 @@ test('an Idempotency-Key is another one each time that a sample runs', () => {
 });
 
 test('an apostrophe does not end the argument of the shell', () => {
-  expect(codeIn('curl', { name: "O'Hara" })).toContain(String.raw`--data '{"name":"O'\''Hara"}'`);
+  expect(curlFor({ name: "O'Hara" })).toContain(String.raw`--data '{"name":"O'\''Hara"}'`);
 });
