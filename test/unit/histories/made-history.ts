@@ -69,20 +69,16 @@ export function banned({ endsAt, ...made }: Made & { endsAt: number }): Recorded
   const shown = request(made);
   const endMs = startMs + endsAt * 1000;
   const seconds = String(secondsTo(endMs, (shown.startMs + shown.endMs) / 2));
-  return {
-    ...shown,
-    status: 429,
-    code: 'api_key_banned',
-    headers: {
-      ...shown.headers,
-      'x-ratelimit-remaining': '0',
-      'x-ratelimit-reset': String(Math.ceil(endMs / 1000)),
-      'x-ratelimit-window': 'ban',
-      'ratelimit-policy': `${shown.headers['ratelimit-policy']}, "ban";q=0;w=${seconds}`,
-      ratelimit: `"ban";r=0;t=${seconds}`,
-      'retry-after': seconds,
-    },
+  const headers = {
+    ...shown.headers,
+    'x-ratelimit-remaining': '0',
+    'x-ratelimit-reset': String(Math.ceil(endMs / 1000)),
+    'x-ratelimit-window': 'ban',
+    'ratelimit-policy': `${shown.headers['ratelimit-policy']}, "ban";q=0;w=${seconds}`,
+    ratelimit: `"ban";r=0;t=${seconds}`,
+    'retry-after': seconds,
   };
+  return { ...shown, status: 429, code: 'api_key_banned', headers };
 }
 
 export function refusedForKey(made: Made, code = 'revoked_api_key'): RecordedRequest {

@@ -21,16 +21,8 @@ test('no strikes lead to a ban while bans are off, or without a policy or a minu
 });
 
 test('the script is told both policies, times in milliseconds', () => {
-  const policy = {
-    enabled: true,
-    strikes: 1,
-    strikesPerLimit: 2.5,
-    graceSeconds: 3,
-    windowSeconds: 4,
-    banSeconds: 5,
-    maxBanSeconds: 6,
-    resetSeconds: 7,
-  };
+  const strikes = { strikes: 1, strikesPerLimit: 2.5, graceSeconds: 3, windowSeconds: 4 };
+  const policy = { enabled: true, ...strikes, banSeconds: 5, maxBanSeconds: 6, resetSeconds: 7 };
   expect(formatPolicies(policy, 8)).toEqual(['1', '2.5', '3000', '4000', '5000', '6000', '7000', '8']);
   expect(formatPolicies({ ...policy, enabled: false }, 8)[0]).toBe('0');
 });

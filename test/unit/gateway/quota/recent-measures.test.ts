@@ -3,16 +3,8 @@ import { expect, test } from 'vitest';
 import { createMetrics, durationBounds } from '../../../../gateway/platform/observability/metrics.ts';
 import { createRecentMeasures, latencyOf } from '../../../../gateway/quota/recent-measures.ts';
 
-const nothing = {
-  byStatus: {},
-  refused: {},
-  unauthenticated: 0,
-  bans: 0,
-  durations: {},
-  redisP99Ms: null,
-  upstreamP99Ms: null,
-  errors: {},
-};
+const noCounts = { byStatus: {}, refused: {}, unauthenticated: 0, bans: 0, errors: {} };
+const nothing = { ...noCounts, durations: {}, redisP99Ms: null, upstreamP99Ms: null };
 
 test('counts, p99 and errors are those of the last minute, and a p99 of few is none', async () => {
   const metrics = createMetrics();

@@ -9,6 +9,8 @@ import type { RedisServerStatus } from '../../../../../gateway/control/status/re
 const nowMs = Date.UTC(2026, 10, 23, 12);
 const ago = (seconds: number) => new Date(nowMs - seconds * 1000).toISOString();
 
+const noCounts = { byStatus: {}, refused: {}, unauthenticated: 0, bans: 0, errors: {} };
+const noTimes = { durations: {}, redisP99Ms: null, upstreamP99Ms: null };
 const fleetProcess = (changes: Partial<FleetProcess> = {}): FleetProcess => ({
   id: 'process',
   worker: null,
@@ -20,16 +22,7 @@ const fleetProcess = (changes: Partial<FleetProcess> = {}): FleetProcess => ({
   invalidSettings: [],
   redisEmptied: false,
   localMode: null,
-  recent: {
-    byStatus: {},
-    refused: {},
-    unauthenticated: 0,
-    bans: 0,
-    durations: {},
-    redisP99Ms: null,
-    upstreamP99Ms: null,
-    errors: {},
-  },
+  recent: { ...noCounts, ...noTimes },
   connections: 0,
   busy: 0,
   rssBytes: 1,

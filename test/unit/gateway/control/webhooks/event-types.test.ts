@@ -20,23 +20,11 @@ test.each(eventTypeNames)('the document for receivers describes %s and each of i
 });
 
 test('a webhook gets events of its customer and its types, since it was made, while it is on', () => {
-  const made: Webhook = {
-    id: 'wh_0000000000000000',
-    customerId: null,
-    types: null,
-    url: '',
-    enabled: true,
-    description: null,
-    createdAt: '2026-11-26T00:00:00.000Z',
-    secret: 'whsec_',
-  };
-  const event: GatewayEvent = {
-    id: 'evt_1',
-    type: 'key.created',
-    customerId: 'cus_1',
-    at: '2026-11-26T00:00:01.000Z',
-    data: {},
-  };
+  const forAll = { customerId: null, types: null, description: null };
+  const createdAt = '2026-11-26T00:00:00.000Z';
+  const made: Webhook = { id: 'wh_0', ...forAll, url: '', enabled: true, createdAt, secret: 'whsec_' };
+  const at = '2026-11-26T00:00:01.000Z';
+  const event: GatewayEvent = { id: 'evt_1', type: 'key.created', customerId: 'cus_1', at, data: {} };
   const isWanted = (webhook: Partial<Webhook>, of: Partial<GatewayEvent> = {}) =>
     wants({ ...made, ...webhook }, { ...event, ...of });
   expect(isWanted({})).toBe(true);
