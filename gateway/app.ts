@@ -66,7 +66,7 @@ export interface GatewayDependencies extends Pick<InstanceConfig, UsedSettings>,
 }
 
 /** What neighbours share with the API. */
-export interface NeighbourParts {
+interface NeighbourParts {
   api: ApiDescription;
   publicAddress: PublicAddress;
   addressLimit: AddressLimit;

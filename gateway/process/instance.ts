@@ -4,7 +4,7 @@ import { performance } from 'node:perf_hooks';
 import type { LogRequest } from '#runtime/log.ts';
 import { readVersion } from '#runtime/version.ts';
 import type { Logger } from 'pino';
-import { createGateway, type NeighbourParts } from '../app.ts';
+import { createGateway } from '../app.ts';
 import type { Health, Service } from '../control/status/service.ts';
 import { loadDocs, serveDocs } from '../faces/docs/docs.ts';
 import { createPortal } from '../faces/portal/portal.ts';
@@ -17,7 +17,6 @@ import type { Metrics } from '../platform/observability/metrics.ts';
 import type { Tracing } from '../platform/observability/tracing.ts';
 import type { GatewayIdentity, ProcessStatus } from '../platform/redis/process-statuses.ts';
 import { createRecentMeasures } from '../quota/recent-measures.ts';
-import type { Neighbour } from '../request/begin.ts';
 import { defaultPortalColor } from '../upstream/services-file-schema.ts';
 import { createServiceUpstreams } from '../upstream/transport.ts';
 import { createRedisState } from './redis-state.ts';
@@ -75,7 +74,15 @@ export function createInstance(dependencies: InstanceDependencies): Service {
     logRequest,
     metrics,
     spans: tracing?.spans,
-    neighbours: createNeighbours(config),
+    // What the public port serves beside the API: the documentation, and the customers' page.
+    neighbours({ api, ...parts }) {
+      const { title = api.document.title, color = defaultPortalColor } = config.api.portal ?? {};
+      const look = { title, color, supportUrl: config.supportUrl };
+      return [
+        serveDocs(loadDocs(api, config.publicUrl, config.api), api),
+        createPortal({ ...config, ...parts, scopes: api.access.scopes, look }),
+      ];
+    },
   });
   const { server, drain } = createHttpServer({
     ...gatewayApp,
@@ -84,11 +91,6 @@ export function createInstance(dependencies: InstanceDependencies): Service {
     log,
   });
 
-  function status(): Health['status'] {
-    if (drain.isDraining()) return 'draining';
-    return server.listening ? 'ok' : 'starting';
-  }
-
   function health(): Health {
     const states = upstreams.map(({ name, upstreams: { targets } }): [string, Health['upstreams']] => [
       name,
@@ -96,7 +98,7 @@ export function createInstance(dependencies: InstanceDependencies): Service {
     ]);
     const redisUnavailableSince = state.localMode.unavailableSince();
     return {
-      status: status(),
+      status: drain.isDraining() ? 'draining' : server.listening ? 'ok' : 'starting',
       redis: state.gate.open ? 'ok' : 'unavailable',
       ...(redisUnavailableSince === undefined ? {} : { redisUnavailableSince }),
       upstreams: Object.assign({}, ...states.map(([, ofService]) => ofService)),
@@ -157,19 +159,6 @@ export function createInstance(dependencies: InstanceDependencies): Service {
       gatewayApp.close();
       await Promise.all([state.close(), tracing?.close()]);
     },
-  };
-}
-
-/** Creates what the public port serves beside the API: the documentation, and the customers' page. */
-function createNeighbours(config: InstanceConfig): (parts: NeighbourParts) => Neighbour[] {
-  const { publicUrl, supportUrl } = config;
-  return ({ api, ...parts }) => {
-    const { title = api.document.title, color = defaultPortalColor } = config.api.portal ?? {};
-    const look = { title, color, supportUrl };
-    return [
-      serveDocs(loadDocs(api, publicUrl, config.api), api),
-      createPortal({ ...config, ...parts, scopes: api.access.scopes, look }),
-    ];
   };
 }
 

@@ -24,12 +24,10 @@ type Credential =
   | { outcome: 'missing_api_key'; message?: string }
   | { outcome: 'malformed_api_key' | 'bad_request'; message: string };
 
-const missing = { outcome: 'missing_api_key' } as const;
-
-function missingWith(keyHeader: string | undefined): Credential {
-  if (keyHeader === undefined) return missing;
+function missingKey(keyHeader: string | undefined): Credential {
+  if (keyHeader === undefined) return { outcome: 'missing_api_key' };
   const message = `An API key is required: send it as "Authorization: Bearer <API_KEY>", or alone in ${keyHeader}.`;
-  return { ...missing, message };
+  return { outcome: 'missing_api_key', message };
 }
 
 const malformed = {
@@ -71,7 +69,7 @@ export function parseCredential(
     }
   }
   if (bareKey === undefined)
-    return authorization === undefined ? missingWith(keyHeader) : parse(authorization);
+    return authorization === undefined ? missingKey(keyHeader) : parse(authorization);
   if (authorization === undefined || credentialsPattern.exec(authorization)?.[1] === bareKey)
     return parseKey(bareKey);
   return {
