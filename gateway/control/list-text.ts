@@ -42,9 +42,7 @@ export function cellOf(value: unknown): Cell {
 }
 
 /** A line of CSV, without what would control a terminal or a spreadsheet. */
-export function csvLine(cells: readonly Cell[]): string {
-  return `${cells.map(csvCell).join(',')}\n`;
-}
+export const csvLine = (cells: readonly Cell[]) => `${cells.map(csvCell).join(',')}\n`;
 
 function csvCell(cell: Cell): string {
   if (typeof cell === 'number') return String(cell);

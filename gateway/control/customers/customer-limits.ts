@@ -45,9 +45,7 @@ export async function readLimits(redis: RedisClient, customer: CustomerLimits): 
 }
 
 /** Limits in force without where they come from; null for one that is not known. */
-export function knownLimitsIn(limits: LimitsInForce): ByWindow<number | null> {
-  return mapWindows(limits, ({ limit }) => limit);
-}
+export const knownLimitsIn = (limits: LimitsInForce) => mapWindows(limits, ({ limit }) => limit);
 
 /** Use of one window. */
 export const windowViewSchema = z

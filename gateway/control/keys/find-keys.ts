@@ -140,9 +140,7 @@ export async function findMeantKey(text: string, session: Session): Promise<stri
 }
 
 /** A hint may be copied with its ellipsis. */
-function searchText(text: string): string {
-  return text.trim().replace(/(…|\.\.\.)$/u, '');
-}
+const searchText = (text: string) => text.trim().replace(/(…|\.\.\.)$/u, '');
 
 /**
  * Finds a key by its id or its SHA-256.

@@ -10,7 +10,7 @@ import {
 import { limitsIn } from '../../limits/limits.ts';
 import { fieldsIn, keyFields } from '../../limits/record-fields.ts';
 import { isRedisConnectionLost } from '../../platform/redis/redis-errors.ts';
-import { redisKeys, type CustomerId } from '../../platform/redis/redis-keys.ts';
+import type { CustomerId } from '../../platform/redis/redis-keys.ts';
 import { carryOverBan } from '../bans/bans.ts';
 import { assertAccess, assertLimits, assertPermitted, listPlan } from '../customers/permitted-limits.ts';
 import { addCustomerToIndex, newCustomer, showCustomer } from '../customers/stored-customers.ts';
@@ -20,7 +20,7 @@ import { writeRecord } from '../record-change-call.ts';
 import { withChange } from '../records.ts';
 import type { Session } from '../session.ts';
 import type { furtherKeyInput, keyChangeInput, newKeyInput, WithoutNulls } from './key-input.ts';
-import { addToIndex, forgetEndedKeys, placeOfHash, showStoredKey, updateStoredKey } from './stored-keys.ts';
+import { addToIndex, forgetEndedKeys, showStoredKey, updateStoredKey } from './stored-keys.ts';
 
 /** A key of a customer that exists. */
 export type FurtherApiKey = WithoutNulls<z.output<typeof furtherKeyInput>>;
@@ -47,7 +47,7 @@ export interface IssuedApiKey {
 
 /**
  * Issues a key with a customer of its own.
- * @param key an existing key to store; generated if absent
+ * @param key one to store that has no record; generated if absent
  * @throws InvalidOperation for an expiry in the past, an unknown scope or plan, or Enterprise without a limit of its own
  */
 export async function issueKey(session: Session, wanted: NewApiKey, key = generateApiKey()) {
@@ -129,10 +129,6 @@ async function write(session: Session, record: ApiKeyRecord, key: string, custom
   const { redis } = session;
   const { customerId } = record;
   const keyHash = hashApiKey(key);
-  const other = await placeOfHash(redis, keyHash);
-  if (other !== undefined && (await redis.exists(redisKeys.apiKey(other))) === 1) {
-    throw new InvalidOperation('this key exists already');
-  }
   // The index first: if this is interrupted, the entry leads nowhere, and nobody has a key that works.
   if (customer !== undefined) await addCustomerToIndex(redis, customer);
   await addToIndex(redis, record, { customerId, keyHash });

@@ -16,9 +16,7 @@ export interface ChangeOptions extends JsonOption {
 }
 
 /** `--json`, which every command has. */
-export function jsonOption(): Option {
-  return new Option('--json', 'print JSON on one line');
-}
+export const jsonOption = () => new Option('--json', 'print JSON on one line');
 
 /**
  * Id of what the name stands for among the targets.

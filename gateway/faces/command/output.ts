@@ -103,9 +103,7 @@ export function printFields(fields: object): void {
 }
 
 /** Replaces hidden characters: a value that was edited by hand must not control the terminal. */
-export function printable(text: string): string {
-  return text.replaceAll(hiddenCharacters, '\u{FFFD}');
-}
+export const printable = (text: string) => text.replaceAll(hiddenCharacters, '\u{FFFD}');
 
 /** Formats aligned lines. A field that has not changed has one value. */
 export function formatFields(fields: readonly ChangedField[], indent = ''): string[] {

@@ -111,13 +111,9 @@ print(response.status_code, response.text)
 `;
 }
 
-function compact(json: string): string {
-  return JSON.stringify(JSON.parse(json));
-}
+const compact = (json: string) => JSON.stringify(JSON.parse(json));
 
-function indent(text: string, prefix: string): string {
-  return text.replaceAll('\n', `\n${prefix}`);
-}
+const indent = (text: string, prefix: string) => text.replaceAll('\n', `\n${prefix}`);
 
 function pythonText(text: string): string {
   return text.includes('"') ? `'${text.replaceAll("'", String.raw`\'`)}'` : `"${text}"`;

@@ -32,9 +32,7 @@ export function setCaller(req: Request, caller: Caller): void {
 }
 
 /** Whether a request changes nothing (RFC 9110 section 9.2.1, safe methods). */
-export function isReading({ method }: Pick<Request, 'method'>): boolean {
-  return method === 'GET' || method === 'HEAD';
-}
+export const isReading = ({ method }: Pick<Request, 'method'>) => method === 'GET' || method === 'HEAD';
 
 /** Who may call a route of the API. */
 export interface Permitted {
