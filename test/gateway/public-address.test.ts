@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { send, type ClientResponse } from '../support/http/http.ts';
+import { postJson, send, type ClientResponse } from '../support/http/http.ts';
 import { startGatewayKit } from '../support/kits/gateway-kit.ts';
 import { startGateway } from '../support/kits/service.ts';
 import { shared } from '../support/kits/shared.ts';
@@ -32,12 +32,7 @@ async function expectAddresses(
     `<${base}/v1/pets?cursor=A>; rel="next"`,
     `<${base}/v1/pets>; rel="successor-version"`,
   ]);
-  const created = await send(`${url}/v1/pets`, {
-    method: 'POST',
-    key,
-    headers: { ...headers, ...json },
-    body: '{}',
-  });
+  const created = await postJson(`${url}/v1/pets`, key, {}, headers);
   expect(created.header('Location')).toBe(`${base}/v1/pets/7`);
   expect(serverOf(await send(`${url}/openapi.json`, { headers }))).toBe(`${base}/v1`);
 }

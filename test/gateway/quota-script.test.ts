@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { windowNames } from '../../gateway/limits/windows.ts';
 import { RedisUnavailable, type RedisGate } from '../../gateway/platform/redis/redis-gate.ts';
@@ -57,12 +58,8 @@ describe('a batch of requests', () => {
   });
 
   test('has the end of a ban as it was set, in the reply that led to it and in those during it', async () => {
-    const script = createOpenBatch(redis, {
-      ...defaultBanPolicy,
-      graceSeconds: 0,
-      strikes: 1,
-      strikesPerLimit: 0,
-    });
+    const harsh = { ...defaultBanPolicy, graceSeconds: 0, strikes: 1, strikesPerLimit: 0 };
+    const script = createOpenBatch(redis, harsh);
     const decide = () => script.run(quotaKeys(placeOf(500)), args(1), identity);
     let reply = await decide();
     // A refusal in the millisecond of the first one is no strike yet.
@@ -94,10 +91,8 @@ describe('a batch of requests', () => {
       script.run(quotaKeys(placeOf(202)), args(5, 1), identity),
       script.run(quotaKeys(placeOf(203)), args(5), identity),
     ]);
-    expect([first, last].map((result) => result.status === 'fulfilled' && result.value[0])).toEqual([
-      allowed,
-      allowed,
-    ]);
+    for (const result of [first, last])
+      expect(result.status === 'fulfilled' && result.value[0]).toBe(allowed);
     expect(changed).toMatchObject({ value: [stale] });
     expect(broken).toMatchObject({ reason: { name: 'UnexpectedValue' } });
     expect(String(broken.status === 'rejected' && broken.reason)).toContain('gw:*{cus_202}* holds');
@@ -120,9 +115,7 @@ describe('a batch of requests', () => {
     const inFlight = [];
     for (let command = 0; command < 4; command += 1) {
       inFlight.push(script.run(quotaKeys(place), args(8), identity));
-      await new Promise((resolve) => {
-        setImmediate(resolve);
-      });
+      await nextTurn();
     }
     const waiting = script.run(quotaKeys(place), args(8), identity);
     gate.open = false;

@@ -74,10 +74,10 @@ describe('windows', () => {
   test('that a plan is given by hand are enforced within a second, named in headers, and removed again', async () => {
     await using fleet = await startGatewayFleet(redis.url, 1);
     const { key } = await fleet.issue({ plan: 'pro' });
-    const first = await fleet.pets(key);
-    expect(first.headers['ratelimit-policy']).toBe('"minute";q=300;w=60, "day";q=10000;w=86400');
-    await redis.hset(redisKeys.plan('pro'), { hour: 3, month: 100 });
+    const usual = '"minute";q=300;w=60, "day";q=10000;w=86400';
     const shown = async () => (await fleet.pets(key)).headers['ratelimit-policy'];
+    expect(await shown()).toBe(usual);
+    await redis.hset(redisKeys.plan('pro'), { hour: 3, month: 100 });
     await expect.poll(shown, { interval: 600 }).toContain('"hour";q=3;w=3600');
     const requests = [];
     for (let request = 0; request < 4; request += 1) requests.push(await fleet.pets(key));
@@ -93,8 +93,6 @@ describe('windows', () => {
     );
     await redis.hdel(redisKeys.plan('pro'), 'hour', 'month');
     await expect.poll(async () => (await fleet.pets(key)).status, { interval: 600 }).toBe(200);
-    expect((await fleet.pets(key)).headers['ratelimit-policy']).toBe(
-      '"minute";q=300;w=60, "day";q=10000;w=86400',
-    );
+    expect(await shown()).toBe(usual);
   });
 });
