@@ -1,9 +1,8 @@
 import { execFile } from 'node:child_process';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, onTestFinished, test } from 'vitest';
-import { listen } from '../support/http/listening.ts';
+import { describe, expect, test } from 'vitest';
+import { listening } from '../support/http/listening.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -14,20 +13,17 @@ interface Reply {
 
 /** Runs .ci/audit with a registry that replies this to a request for a report. */
 async function audit({ status, body }: Reply): Promise<{ code: unknown; stdout: string }> {
-  const registry = createServer((request, response) => {
-    request.resume();
-    const found = request.url === '/-/npm/v1/security/advisories/bulk';
-    response.writeHead(found ? status : 404, { 'content-type': 'application/json' });
-    response.end(JSON.stringify(found ? body : {}));
-  });
-  await listen(registry);
-  onTestFinished(() => {
-    registry.close();
-  });
-  const { port } = registry.address() as AddressInfo;
+  using registry = await listening(
+    createServer((request, response) => {
+      request.resume();
+      const found = request.url === '/-/npm/v1/security/advisories/bulk';
+      response.writeHead(found ? status : 404, { 'content-type': 'application/json' });
+      response.end(JSON.stringify(found ? body : {}));
+    }),
+  );
   const { HOME = '', PATH = '' } = process.env;
-  const env = { HOME, PATH, npm_config_registry: `http://127.0.0.1:${port}`, npm_config_fetch_retries: '0' };
-  return new Promise((resolve) => {
+  const env = { HOME, PATH, npm_config_registry: registry.url, npm_config_fetch_retries: '0' };
+  return await new Promise((resolve) => {
     execFile('bash', ['.ci/audit'], { cwd: root, env }, (error, stdout) => {
       resolve({ code: error?.code ?? 0, stdout });
     });

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { RedisClient } from '../../gateway/platform/redis/redis-client.ts';
 import { parsePlace, redisKeys, type KeyPlace } from '../../gateway/platform/redis/redis-keys.ts';
 import { recordSecrets } from '../support/checks/evidence.ts';
-import { contents, forEachConcurrently } from '../support/kits/ops-kit.ts';
+import { contents } from '../support/kits/ops-kit.ts';
 import { runOps, type Ended } from '../support/kits/service.ts';
 import { startRedisProcess } from '../support/stores/redis-process.ts';
 import { startRedisServer } from '../support/stores/redis-server.ts';
@@ -44,9 +44,8 @@ describe('read commands', { tags: ['redis-server'], timeout: 120_000 }, () => {
     await expect.poll(() => replica.redis.exists(redisKeys.apiKeyIds)).toBe(1);
     const expectRead = async (ops: typeof run) => {
       expect((await ops('keys', 'revoke', '--yes', id)).code).toBe(1);
-      await forEachConcurrently(readingCommands(id), async (args) => {
+      for (const args of readingCommands(id))
         expect(await ops(...args), args.join(' ')).toMatchObject({ code: 0, stderr: '' });
-      });
       expect((await ops('bans', 'list')).stdout).toContain('flood');
     };
     await expectRead(opsOn(replica));
@@ -68,9 +67,8 @@ describe('read commands', { tags: ['redis-server'], timeout: 120_000 }, () => {
     await server.redis.zadd(redisKeys.apiKeysByCreation, 1, deletedId);
     await server.redis.del(redisKeys.banPolicy, redisKeys.planNames, redisKeys.plan('pro'));
     const before = await contents(server.redis);
-    await forEachConcurrently(readingCommands(id), async (args) => {
+    for (const args of readingCommands(id))
       expect((await run(...args)).stderr, args.join(' ')).not.toContain('has changed something');
-    });
     expect(await contents(server.redis)).toEqual(before);
   });
 });

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { generateApiKey } from '../../gateway/keys/api-key-format.ts';
-import { forEachConcurrently, startOpsKit } from '../support/kits/ops-kit.ts';
+import { startOpsKit } from '../support/kits/ops-kit.ts';
 import { compileCache, runProgram } from '../support/kits/service.ts';
 import { shared } from '../support/kits/shared.ts';
 import { outputOf } from '../support/programs.ts';
@@ -74,12 +74,12 @@ describe('the ops command', { timeout: 120_000 }, () => {
         [unknown, /^ops: this API key has no record: it was issued for another Redis/],
         ['x'.repeat(2_000_000), /^ops: the input is too long to be a key\n$/],
       ];
-      await forEachConcurrently(cases, async ([input, error]) => {
+      for (const [input, error] of cases) {
         const { code, stdout, stderr } = await find(input);
         expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
         expect(stderr).toMatch(error);
         for (const secret of [key, unknown]) expect(stderr).not.toContain(secret.slice(10, -1));
-      });
+      }
     });
   });
 
@@ -97,12 +97,12 @@ describe('the ops command', { timeout: 120_000 }, () => {
       const { id } = await kit.issue({ name: 'Asked' });
       const ask = (input: string) =>
         typeOnTerminal([program, 'keys', 'revoke', id], env(), { prompt: '[y/N] ', input });
-      await forEachConcurrently(['\r', 'no\r', '\u{3}', '\u{4}'], async (input) => {
+      for (const input of ['\r', 'no\r', '\u{3}', '\u{4}']) {
         const { code, output } = await ask(input);
         expect(code, output).toBe(2);
         expect(output).toContain(`Revoke ${id} ("Asked", plan free) for good`);
         expect(output).toContain('ops: nothing was changed');
-      });
+      }
       expect(await kit.json('keys', 'show', id)).toMatchObject({ state: 'active' });
       expect(await ask('y\r')).toMatchObject({ code: 0 });
       expect(await kit.json('keys', 'show', id)).toMatchObject({ state: 'revoked' });

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { loadPrivateKey } from '../../gateway/upstream/internal-token.ts';
 import { freePort } from '../support/http/free-port.ts';
 import { send } from '../support/http/http.ts';
-import { forEachConcurrently, snapshot, startOpsKit } from '../support/kits/ops-kit.ts';
+import { snapshot, startOpsKit } from '../support/kits/ops-kit.ts';
 import { runOps, runProgram, startPetsService } from '../support/kits/service.ts';
 import { shared } from '../support/kits/shared.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
@@ -55,12 +55,12 @@ describe('the ops command', () => {
         ],
         [['frobnicate'], /unknown command 'frobnicate'/],
       ];
-      await forEachConcurrently(invalidInputs, async ([args, message]) => {
+      for (const [args, message] of invalidInputs) {
         const { code, stdout, stderr } = await kit.run(...args, '--json');
         expect({ code, stdout }, `${args.join(' ')}: ${stderr}`).toEqual({ code: 2, stdout: '' });
         expect(stderr).toMatch(message);
         expect(stderr).toMatch(/^ops: [^\n]+\n$/);
-      });
+      }
       expect(await snapshot(kit.redis)).toEqual(before);
     },
   );

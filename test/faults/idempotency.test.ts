@@ -2,11 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { describe, expect, test } from 'vitest';
 import { send, type ClientResponse } from '../support/http/http.ts';
-import { connectRedis, keyIssuer } from '../support/kits/keys.ts';
+import { keyIssuer, startRedisClient } from '../support/kits/keys.ts';
 import { runProgram, startGateway, startPetsService } from '../support/kits/service.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { seededRandom } from '../support/seeded-random.ts';
-import { startAnyRedis } from '../support/stores/redis-server.ts';
 import { createDatabase } from '../support/stores/stores.ts';
 import { startBreakingRelay, type BreakingRelay } from '../support/upstreams/breaking-relay.ts';
 
@@ -34,7 +33,7 @@ describe('connections that break at random', { tags: ['postgresql'] }, () => {
       const random = seededRandom(seed);
       await using stack = new AsyncDisposableStack();
       const directory = stack.use(await temporaryDirectory());
-      const redis = stack.use(await startAnyRedis());
+      const redis = stack.use(await startRedisClient());
       const databaseUrl = await createDatabase();
       expect(await runProgram(['prisma/migrate.ts'], { DATABASE_URL: databaseUrl })).toMatchObject({
         code: 0,
@@ -52,10 +51,8 @@ describe('connections that break at random', { tags: ['postgresql'] }, () => {
       );
       const toGateway = await relayTo(gateway.url, 0.1, random);
       stack.use(toGateway.relay);
-      const redisClient = await connectRedis(redis.url);
-      stack.defer(() => redisClient.disconnect());
       const limits = { plan: 'enterprise', minute: 1_000_000, day: 1_000_000 };
-      const { key } = await keyIssuer(redisClient).issue(limits);
+      const { key } = await keyIssuer(redis).issue(limits);
 
       const errorResponses: ClientResponse[] = [];
       let lostResponses = 0;

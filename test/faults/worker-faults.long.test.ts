@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from 'vitest';
 import { readEmbeddedRedisUrl } from '../../gateway/platform/redis/embedded/embedded-redis.ts';
 import { parseRaw, send, sendRaw } from '../support/http/http.ts';
+import { createSockets } from '../support/http/open-socket.ts';
 import { startGatewayKit } from '../support/kits/gateway-kit.ts';
 import { runProgram, startGateway } from '../support/kits/service.ts';
 import { shared } from '../support/kits/shared.ts';
@@ -167,10 +168,8 @@ test(
 );
 
 describe('connection limits with several workers', { tags: ['redis-server'] }, () => {
-  const sockets: Socket[] = [];
-  afterEach(() => {
-    for (const socket of sockets.splice(0)) socket.destroy();
-  });
+  const { open, closeAll } = createSockets();
+  afterEach(closeAll);
 
   const request = (key: string) =>
     `GET /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nConnection: close\r\n\r\n`;
@@ -179,19 +178,6 @@ describe('connection limits with several workers', { tags: ['redis-server'] }, (
   const unfinishedRequest = (key: string) =>
     request(key).replace('GET', 'POST').trimEnd() +
     '\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n';
-
-  /** Opens connections one at a time, so that the workers get them round robin. */
-  async function openConnections(port: number, count: number, bytes: string): Promise<void> {
-    for (let index = 0; index < count; index += 1) {
-      const socket = connect(port, '127.0.0.1');
-      socket.on('error', () => {});
-      // A response that nobody reads would keep a refused one open.
-      socket.resume();
-      await once(socket, 'connect');
-      socket.write(bytes);
-      sockets.push(socket);
-    }
-  }
 
   test.each([
     ['MAX_CONNECTIONS', 503],
@@ -202,8 +188,14 @@ describe('connection limits with several workers', { tags: ['redis-server'] }, (
     const { port, adminUrl } = kit.gateway;
     const most = workers * Math.ceil(20 / workers);
     // A busy worker gets fewer than its turn.
-    await openConnections(port, 4 * most, unfinishedRequest(key));
-    const opened = () => sockets.filter(({ destroyed, readyState }) => !destroyed && readyState === 'open');
+    const all: Socket[] = [];
+    while (all.length < 4 * most) {
+      // One at a time, so that the workers get them round robin.
+      const { socket } = open(port, unfinishedRequest(key));
+      await once(socket, 'connect');
+      all.push(socket);
+    }
+    const opened = () => all.filter(({ destroyed, readyState }) => !destroyed && readyState === 'open');
     await expect.poll(() => opened().length, { timeout: 5000 }).toBe(most);
     expect((await send(`${adminUrl}/metrics`)).text).toContain(`gateway_connections ${most}\n`);
     const newConnectionStatus = async () => parseRaw(await sendRaw(port, request(key))).status;

@@ -1,9 +1,12 @@
-import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parseRaw, send, sendRaw } from '../support/http/http.ts';
+import { createSockets } from '../support/http/open-socket.ts';
 import { startGatewayKit } from '../support/kits/gateway-kit.ts';
 import { shared } from '../support/kits/shared.ts';
+
+const { open, closeAll } = createSockets();
+afterAll(closeAll);
 
 describe('HTTP protocol errors and edge cases', () => {
   let key: string;
@@ -74,11 +77,7 @@ describe('HTTP protocol errors and edge cases', () => {
 
   test('a chunked body over the limit gets 413, which reaches a client that is still sending', async () => {
     const chunk = Buffer.alloc(64 * 1024, 'a');
-    const socket = connect(kit.gateway.port, '127.0.0.1');
-    let received = '';
-    socket.on('data', (data) => {
-      received += data.toString();
-    });
+    const { socket, received } = open(kit.gateway.port);
     const errors: unknown[] = [];
     socket.on('error', (error) => errors.push(error));
     socket.write(`${post(authorized())}Transfer-Encoding: chunked\r\n\r\n`);
@@ -90,8 +89,8 @@ describe('HTTP protocol errors and edge cases', () => {
       await sleep(5);
     }
     socket.end('0\r\n\r\n');
-    await expect.poll(() => received, { timeout: 3000 }).toContain('payload_too_large');
-    expect(parseRaw(received).status).toBe(413);
+    await expect.poll(received, { timeout: 3000 }).toContain('payload_too_large');
+    expect(parseRaw(received()).status).toBe(413);
     expect(errors).toEqual([]);
   });
 
@@ -102,16 +101,11 @@ describe('HTTP protocol errors and edge cases', () => {
   });
 
   test('a client that waits for 100 Continue gets it once its key is accepted', async () => {
-    const socket = connect(kit.gateway.port, '127.0.0.1');
-    let received = '';
-    socket.on('data', (data) => {
-      received += data.toString();
-    });
+    const { socket, received } = open(kit.gateway.port);
     socket.write(`${post(authorized())}Content-Length: 2\r\nExpect: 100-continue\r\n\r\n`);
-    await expect.poll(() => received).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\n$/);
+    await expect.poll(received).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\n$/);
     socket.write('{}');
-    await expect.poll(() => received).toMatch(/HTTP\/1\.1 200 OK/);
-    socket.destroy();
+    await expect.poll(received).toMatch(/HTTP\/1\.1 200 OK/);
   });
 
   test('a client without a key never gets 100 Continue', async () => {

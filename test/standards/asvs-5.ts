@@ -184,7 +184,7 @@ OWASP ASVS 5.0, level 2
 16.2.5: no secret is logged
   afterwards/secrets: no log line, metric, error response or upstream request of the whole suite contains a secret
 16.3.1: signing in is logged
-  e2e/ops-console.slow: prints a link to the running gateway, whatever its port, that begins one session, of the person whom --for names
+  e2e/ops-live.slow: prints a link to the running gateway, whatever its port, that begins one session, of the person whom --for names
 16.3.2: refusals are logged
   security/console-access.slow: refused requests leave, once a minute for each address, a line in the log without the path
 16.3.3: what defends is logged

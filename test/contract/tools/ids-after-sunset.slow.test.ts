@@ -9,11 +9,10 @@ import { expect, test } from 'vitest';
 import { migrate } from '../../../prisma/migrate.ts';
 import { codeBlock } from '../../support/code-block.ts';
 import { postJson, send } from '../../support/http/http.ts';
-import { connectRedis, keyIssuer } from '../../support/kits/keys.ts';
+import { keyIssuer, startRedisClient } from '../../support/kits/keys.ts';
 import { servePets } from '../../support/kits/pets-kit.ts';
 import { startGateway } from '../../support/kits/service.ts';
 import { temporaryDirectory } from '../../support/kits/temporary-directory.ts';
-import { startAnyRedis } from '../../support/stores/redis-server.ts';
 
 type FindPets = (ids: ReadonlySet<string>, url: string, key: string) => Promise<unknown[]>;
 
@@ -22,7 +21,7 @@ test(
   { timeout: 120_000 },
   async () => {
     await using directory = await temporaryDirectory();
-    await using redis = await startAnyRedis();
+    await using redis = await startRedisClient();
     const database = await PGlite.create();
     await migrate(new PrismaPGlite(database));
     // The gateway makes the keys of the internal token that the pets service needs.
@@ -33,9 +32,7 @@ test(
     let clock = Date.now();
     await using pets = await servePets(new PrismaPGlite(database), { publicKey, now: () => clock });
     await using gateway = await startGateway({ ...env, PETS_SERVICE_URL: pets.url });
-    const connection = await connectRedis(redis.url);
-    const { key } = await keyIssuer(connection).issue({ plan: 'business' });
-    connection.disconnect();
+    const { key } = await keyIssuer(redis).issue({ plan: 'business' });
     const url = `${gateway.url}/v1/pets`;
     await database.exec(`INSERT INTO pets (id, name, category_id, status)
     SELECT id, 'Pet ' || id, 9007199254740993, 'available' FROM generate_series(1, 250) AS id`);

@@ -1,9 +1,8 @@
 import { redisKeys } from '../../../gateway/platform/redis/redis-keys.ts';
 import { issueServiceToken, loadPrivateKey } from '../../../gateway/upstream/internal-token.ts';
 import { recordSecrets } from '../checks/evidence.ts';
-import { startAnyRedis } from '../stores/redis-server.ts';
 import { anyDatabase } from '../stores/stores.ts';
-import { connectRedis, keyIssuer } from './keys.ts';
+import { keyIssuer, startRedisClient } from './keys.ts';
 import { startGateway, startPetsService } from './service.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 import { together } from './together.ts';
@@ -17,16 +16,15 @@ export const shortTimeouts = { REQUEST_TIMEOUT_MS: '900', KEEP_ALIVE_TIMEOUT_MS:
  */
 export const startBothServices = (env: Record<string, string> = {}) =>
   together(async (stack) => {
-    const redis = stack.use(await startAnyRedis());
+    const redis = stack.use(await startRedisClient());
     const { path: dataDirectory } = stack.use(await temporaryDirectory());
     const shared = { DATA_DIR: dataDirectory };
     const petsService = stack.use(await startPetsService({ ...shared, ...(await anyDatabase()), ...env }));
     const gatewayEnv = { ...shared, REDIS_URL: redis.url, PETS_SERVICE_URL: petsService.url, ...env };
     const gateway = stack.use(await startGateway(gatewayEnv));
-    const connection = stack.use(await connectRedis(redis.url));
-    await connection.hset(redisKeys.plan('anonymous'), 'minute', 1_000_000);
+    await redis.hset(redisKeys.plan('anonymous'), 'minute', 1_000_000);
     /** An API key whose limits no test reaches. */
-    const { key } = await keyIssuer(connection).issue({
+    const { key } = await keyIssuer(redis).issue({
       plan: 'enterprise',
       minute: 10_000_000,
       day: 10_000_000,

@@ -58,15 +58,3 @@ async function contentOf(redis: RedisClient, key: string): Promise<unknown> {
       throw new Error(`${key} is a ${type}`);
   }
 }
-
-/** Processes three items at a time, because most of the time of an ops command is its process start. */
-export async function forEachConcurrently<T>(
-  items: readonly T[],
-  use: (item: T) => Promise<void>,
-): Promise<void> {
-  const remaining = [...items];
-  const worker = async () => {
-    for (let item = remaining.shift(); item !== undefined; item = remaining.shift()) await use(item);
-  };
-  await Promise.all([worker(), worker(), worker()]);
-}
