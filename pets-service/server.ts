@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type RequestListener } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { addDemoPets } from '../prisma/demo-pets.ts';
@@ -47,8 +47,14 @@ async function start(config: Config): Promise<void> {
     requestTimeout,
     keepAliveTimeout: config.KEEP_ALIVE_TIMEOUT_MS,
   };
+  const serve: RequestListener = (req, res) => {
+    // Scheme and host of an absolute form are removed (RFC 9112 section 3.2.2). Express would answer what is no path in HTML.
+    const path = (req.url ?? '').replace(/^https?:\/\/[^/?#]*/i, '');
+    req.url = path.startsWith('/') ? path : '/';
+    app(req, res);
+  };
   // A refused request gets no 100 Continue.
-  const server = createServer(options, app).on('checkContinue', app);
+  const server = createServer(options, serve).on('checkContinue', serve);
   const { PETS_SERVICE_HOST: host } = config;
   await once(server.listen(config.PETS_SERVICE_PORT, host), 'listening').catch((error: unknown) => {
     throw new Error(`PETS_SERVICE_HOST, PETS_SERVICE_PORT: ${errorMessage(error)}`, { cause: error });

@@ -90,3 +90,13 @@ test.each([
     expect(Array.from(responses, ([, status]) => Number(status))).toEqual(statuses);
   },
 );
+
+test.each([
+  ['http://store.example/v1/pets?limit=1', 200, /^\[\{"id":1,/],
+  ['http://[', 404, /^\{"code":"not_found",/],
+])('the target %s gets %i in JSON', async (target, status, body) => {
+  const head = `GET ${target} HTTP/1.1\r\nHost: pets\r\nAuthorization: Bearer ${token}\r\nConnection: close\r\n\r\n`;
+  const [start, received] = (await sendRaw(service.port, head)).split(/\r\n(?:.+\r\n)*\r\n/);
+  expect(start).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+  expect(received).toMatch(body);
+});
