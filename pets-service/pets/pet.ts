@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import Big from 'big.js';
 import { z } from 'zod';
 import { PetsError } from '../errors.ts';
 
@@ -83,8 +84,8 @@ export type PetsQuery = ReturnType<typeof parsePetsQuery>;
  * @throws PetsError invalid_request
  */
 export function parsePetsQuery(query: unknown) {
-  const { limit, status, cursor, after } = parseInput(petsQuery, query);
-  return { limit, status, afterId: after ?? cursor };
+  const { cursor, after = cursor, ...rest } = parseInput(petsQuery, query);
+  return { ...rest, afterId: after };
 }
 
 /** Opaque to clients: the 8 bytes of the last id, so that it works with any limit and status. */
@@ -132,33 +133,16 @@ declare global {
   }
 }
 
-const jsonNumber = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
+const minInt64 = -(2n ** 63n);
 
-/** Digits of the largest int64. */
-const maxDigits = 19;
-
-/**
- * Parses a JSON number by its value: 1.0 and 1e3 are integers, too. Takes linear time: a body may contain a million digits.
- * @returns undefined for a fraction and for a value outside int64
- */
-export function parseInt64(source: string): bigint | undefined {
-  const [, sign = '', whole = '', fraction = '', exponentText = '0'] = jsonNumber.exec(source) ?? [];
-  if (whole === '') return undefined;
-  const digits = `${whole}${fraction}`.replace(/^0+/, '');
-  if (digits === '') return 0n;
-  const rest = digits.slice(maxDigits);
-  const exponent = Number(exponentText) - fraction.length + rest.length;
-  if (/[1-9]/.test(rest) || Math.abs(exponent) > maxDigits) return undefined;
-  const significant = BigInt(`${sign}${digits.slice(0, maxDigits)}`);
-  const power = 10n ** BigInt(Math.abs(exponent));
-  if (exponent < 0 && significant % power !== 0n) return undefined;
-  const value = exponent < 0 ? significant / power : significant * power;
-  return BigInt.asIntN(64, value) === value ? value : undefined;
-}
-
-/** Reviver for JSON.parse: a number becomes a bigint if it is an int64 by value. */
+/** Reviver for JSON.parse: a number becomes a bigint if it is an int64 by value, as 1.0 and 1e3 are. */
 export function int64Reviver(_key: string, value: unknown, context?: { source?: string }): unknown {
-  return typeof value === 'number' ? (parseInt64(context?.source ?? '') ?? value) : value;
+  if (typeof value !== 'number' || context?.source === undefined) return value;
+  const number = new Big(context.source);
+  // Compared first: as an integer, 1e999999 would be a megabyte.
+  if (number.abs().gt(-minInt64) || !number.eq(number.round())) return value;
+  const integer = BigInt(number.toFixed());
+  return BigInt.asIntN(64, integer) === integer ? integer : value;
 }
 
 /** The integer for JSON.stringify. A replacer, which would be called for each value, would make a page take four times as long. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parseInt64 } from '../../../../pets-service/pets/pet.ts';
+import { int64Reviver } from '../../../../pets-service/pets/pet.ts';
 
 const million = 1_000_000;
 const zeros = '0'.repeat(million);
@@ -18,8 +18,7 @@ describe('a literal of a megabyte is parsed in linear time', () => {
     ['zero with an exponent of nines', `0e${'9'.repeat(million)}`, 0n],
     ['an exponent of nines', `1e${'9'.repeat(million)}`, undefined],
     ['a negative exponent of nines', `1e-${'9'.repeat(million)}`, undefined],
-    ['digits that end in a letter', `${'1'.repeat(million)}x`, undefined],
   ])('%s', (_name, source, value) => {
-    expect(parseInt64(source)).toBe(value);
+    expect(JSON.parse(source, int64Reviver)).toBe(value ?? Number(source));
   });
 });
