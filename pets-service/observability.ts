@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { propagation, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from '@prometheus-io/client';
-import type { Request, RequestHandler, Response } from 'express';
+import type { Request, RequestHandler } from 'express';
 import { pino, type Logger } from 'pino';
 import packageJson from '../package.json' with { type: 'json' };
 import type { PetsError } from './errors.ts';
@@ -36,10 +36,14 @@ function serializeError(error: unknown): unknown {
 
 const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
-/** Undefined is a method or a path that a caller may have invented: metrics and names of spans must not grow with them. */
+/** Metrics and names of spans must not grow with methods and paths that a caller may have invented. */
 function operationOf({ method, path }: Request) {
-  const ofOnePet = /^\/v1\/pets\/[^/]+$/.test(path) ? '/v1/pets/{petId}' : undefined;
-  return { method: methods.has(method) ? method : undefined, route: path === '/v1/pets' ? path : ofOnePet };
+  const route = /^\/v1\/pets\/[^/]+$/.test(path)
+    ? '/v1/pets/{petId}'
+    : path === '/v1/pets'
+      ? path
+      : 'unmatched';
+  return { route, method: methods.has(method) ? method : 'other' };
 }
 
 /**
@@ -48,18 +52,41 @@ function operationOf({ method, path }: Request) {
  */
 export function recordAccess({ log, metrics }: { log: Logger; metrics: Metrics }): RequestHandler {
   return function recordAccess(req, res, next) {
-    const startedAt = performance.now();
+    const startTime = performance.now();
     res.once('close', () => {
       const { requestId, tokenRefusal, tokenCaller, failure } = res.locals;
-      const durationMs = performance.now() - startedAt;
+      const durationMs = performance.now() - startTime;
       // nginx's status for a caller that left before the response began. In logs and metrics only.
       const status = res.headersSent ? res.statusCode : 499;
-      const { method = 'other', route = 'unmatched' } = operationOf(req);
+      const { route, method } = operationOf(req);
       metrics.requests.inc({ route, method, status, caller: tokenCaller?.issuer ?? 'none' });
       metrics.requestSeconds.observe({ route, method }, durationMs / 1000);
+      const span = trace.getTracer('pets-service').startSpan(
+        `${method} ${route}`,
+        {
+          kind: SpanKind.SERVER,
+          startTime,
+          attributes: {
+            'http.request.method': method === 'other' ? '_OTHER' : method,
+            'http.route': route,
+            'http.response.status_code': status,
+            'url.scheme': req.protocol,
+            'pets.request_id': requestId,
+            'pets.issuer': tokenCaller?.issuer,
+            'pets.caller': tokenCaller?.subject,
+          },
+        },
+        // Only an authenticated caller may decide which traces are recorded.
+        tokenCaller === undefined ? ROOT_CONTEXT : propagation.extract(ROOT_CONTEXT, req.headers),
+      );
+      if (status >= 500)
+        span
+          .setAttribute('error.type', failure?.code ?? String(status))
+          .setStatus({ code: SpanStatusCode.ERROR });
+      span.end();
       const fields = {
         requestId,
-        trace_id: recordSpan(req, res, startedAt),
+        trace_id: trace.isSpanContextValid(span.spanContext()) ? span.spanContext().traceId : undefined,
         method: req.method,
         status,
         issuer: tokenCaller?.issuer,
@@ -73,42 +100,6 @@ export function recordAccess({ log, metrics }: { log: Logger; metrics: Metrics }
     });
     next();
   };
-}
-
-/**
- * Records the span of a request, which continues the trace of its caller. Only an authenticated caller may decide which
- * traces are recorded. Does nothing unless startTracing has set a provider.
- * @param startTime by the clock of `performance`
- * @returns id of the trace, if there is one
- */
-function recordSpan(req: Request, res: Response, startTime: number): string | undefined {
-  const { requestId, tokenCaller, failure } = res.locals;
-  if (tokenCaller === undefined) return undefined;
-  const { method, route } = operationOf(req);
-  const attributes = {
-    'http.request.method': method ?? '_OTHER',
-    'http.route': route,
-    'http.response.status_code': res.headersSent ? res.statusCode : undefined,
-    'url.scheme': req.protocol,
-    'pets.request_id': requestId,
-    'pets.issuer': tokenCaller.issuer,
-    'pets.caller': tokenCaller.subject,
-  };
-  const span = trace
-    .getTracer('pets-service')
-    .startSpan(
-      [method ?? 'HTTP', route].filter(Boolean).join(' '),
-      { kind: SpanKind.SERVER, attributes, startTime },
-      propagation.extract(ROOT_CONTEXT, req.headers),
-    );
-  // Only a status from 500 on is an error of this service.
-  if (res.statusCode >= 500) {
-    span.setAttribute('error.type', failure?.code ?? String(res.statusCode));
-    span.setStatus({ code: SpanStatusCode.ERROR });
-  }
-  span.end();
-  const context = span.spanContext();
-  return trace.isSpanContextValid(context) ? context.traceId : undefined;
 }
 
 export type Metrics = ReturnType<typeof createMetrics>;
@@ -144,23 +135,7 @@ export function createMetrics() {
     buckets,
     registers,
   });
-  const statementSeconds = new Histogram({
-    name: 'pets_database_statement_duration_seconds',
-    help: 'Duration of a query, with its wait for a connection',
-    labelNames: ['pool'],
-    buckets,
-    registers,
-  });
-  // Prometheus sees no increase in a series that begins at 1.
-  for (const pool of ['reads', 'writes']) statementSeconds.zero({ pool });
-  for (const [method, status] of [
-    ['GET', 200],
-    ['POST', 201],
-  ] as const) {
-    requests.inc({ route: '/v1/pets', method, status, caller: 'gateway' }, 0);
-    requestSeconds.zero({ route: '/v1/pets', method });
-  }
-  return { registry, requests, requestSeconds, statementSeconds };
+  return { registry, requests, requestSeconds };
 }
 
 /**

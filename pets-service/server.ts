@@ -28,7 +28,7 @@ async function start(config: Config): Promise<void> {
   else log.info(`database: ${database.description}`);
   const flushTraces = await startTracing(process.env);
   const metrics = createMetrics();
-  const store = createPetStore(database, { log, metrics });
+  const store = createPetStore(database, log);
   // Nobody else can migrate the embedded database. A shared one is migrated by `npm run migrate`.
   if (config.DATABASE_URL === undefined || config.DEMO) await prepare(database, config, log);
   // A parent process that is told "ready" finds the service ready, unless something is wrong with the database.
@@ -48,9 +48,8 @@ async function start(config: Config): Promise<void> {
     keepAliveTimeout: config.KEEP_ALIVE_TIMEOUT_MS,
   };
   const serve: RequestListener = (req, res) => {
-    // Scheme and host of an absolute form are removed (RFC 9112 section 3.2.2). Express would answer what is no path in HTML.
-    const path = (req.url ?? '').replace(/^https?:\/\/[^/?#]*/i, '');
-    req.url = path.startsWith('/') ? path : '/';
+    // Express would answer what is no path in HTML.
+    if (!URL.canParse(req.url ?? '', 'http://pets')) req.url = '/';
     app(req, res);
   };
   // A refused request gets no 100 Continue.

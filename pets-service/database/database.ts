@@ -3,7 +3,6 @@ import {
   isDriverAdapterError,
   type SqlMigrationAwareDriverAdapterFactory,
 } from '@prisma/driver-adapter-utils';
-import pg from 'pg';
 import type { Config } from '../config.ts';
 import { Prisma } from '../generated/prisma/client.ts';
 
@@ -40,7 +39,7 @@ export async function openDatabase({ DATABASE_URL: url, DATABASE_POOL_SIZE, DATA
 export const statementTimeoutMs = 4000;
 
 function openPool(url: string, max: number): PrismaPg {
-  const pool = new pg.Pool({
+  return new PrismaPg({
     connectionString: url,
     max,
     // Of the wait for a free connection, and of opening one.
@@ -50,7 +49,6 @@ function openPool(url: string, max: number): PrismaPg {
     query_timeout: statementTimeoutMs + 1000,
     keepAlive: true,
   });
-  return new PrismaPg(pool, { disposeExternalPool: true });
 }
 
 /**

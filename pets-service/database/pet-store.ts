@@ -5,7 +5,6 @@ import type { Logger } from 'pino';
 import { PetsError, type PetsErrorOptions } from '../errors.ts';
 import { PrismaClient, type Prisma } from '../generated/prisma/client.ts';
 import type { TokenCaller } from '../internal-token.ts';
-import type { Metrics } from '../observability.ts';
 import type { NewPet, Pet, PetsQuery } from '../pets/pet.ts';
 import { statementTimeoutMs, unavailabilityOf, type DatabasePools } from './database.ts';
 
@@ -29,30 +28,11 @@ const repeatable = {
  * Nothing outside this folder imports Prisma. All queries of requests throw PetsError service_unavailable if the database
  * is unavailable.
  */
-export function createPetStore(pools: DatabasePools, { log, metrics }: { log: Logger; metrics: Metrics }) {
+export function createPetStore(pools: DatabasePools, log: Logger) {
   const reads = connect(pools.reads);
   const writes = pools.writes === pools.reads ? reads : connect(pools.writes);
   let everAvailable = false;
   let isLogged = false;
-
-  /** @param unconfirmed what the response says if a write may have happened */
-  async function serve<T>(
-    pool: 'reads' | 'writes',
-    query: (prisma: PrismaClient) => Promise<T>,
-    unconfirmed: PetsErrorOptions = retryLater,
-  ): Promise<T> {
-    const startedAtMs = performance.now();
-    try {
-      return await query(pool === 'reads' ? reads : writes);
-    } catch (error) {
-      const unavailability = unavailabilityOf(error);
-      if (unavailability === undefined) throw error;
-      const said = unavailability === 'lost' ? unconfirmed : retryLater;
-      throw new PetsError('service_unavailable', { ...said, cause: error });
-    } finally {
-      metrics.statementSeconds.observe({ pool }, (performance.now() - startedAtMs) / 1000);
-    }
-  }
 
   /** Selects all columns of both tables. No row can match. Logs each change. */
   async function ask(): Promise<'ok' | 'unavailable'> {
@@ -77,16 +57,14 @@ export function createPetStore(pools: DatabasePools, { log, metrics }: { log: Lo
     /** Pets by id ascending; `more` says whether there are further ones. */
     async list({ limit, ...query }: PetsQuery): Promise<{ pets: Pet[]; more: boolean }> {
       const page = { ...pageOf(query), take: limit + 1 };
-      const pets = await serve('reads', ({ pet }) => pet.findMany(page));
+      const pets = await serve(reads.pet.findMany(page));
       return { pets: pets.slice(0, limit), more: pets.length > limit };
     },
-    create: (data: NewPet): Promise<Pet> =>
-      serve('writes', ({ pet }) => pet.create({ data }), outcomeUnknown),
-    createOnce: (pet: NewPet, key: ScopedIdempotencyKey) =>
-      serve('writes', (prisma) => createOnce(prisma, pet, key), repeatable),
+    create: (data: NewPet): Promise<Pet> => serve(writes.pet.create({ data }), outcomeUnknown),
+    createOnce: (pet: NewPet, key: ScopedIdempotencyKey) => serve(createOnce(writes, pet, key), repeatable),
     deleteExpiredKeys: (limit: number) => deleteExpiredKeys(writes, limit),
     // Not findUnique, which joins calls of the same moment, so that one unreadable pet fails them all.
-    find: (id: bigint): Promise<Pet | null> => serve('reads', ({ pet }) => pet.findFirst({ where: { id } })),
+    find: (id: bigint): Promise<Pet | null> => serve(reads.pet.findFirst({ where: { id } })),
     /**
      * Whether the database responds and has the tables of this version; `unavailable` if that is not known in time. Never
      * rejects.
@@ -96,6 +74,18 @@ export function createPetStore(pools: DatabasePools, { log, metrics }: { log: Lo
     everAvailable: () => everAvailable,
     close: () => Promise.all([reads, writes].map((prisma) => prisma.$disconnect())),
   };
+}
+
+/** @param unconfirmed what the response says if a write may have happened */
+async function serve<T>(query: Promise<T>, unconfirmed: PetsErrorOptions = retryLater): Promise<T> {
+  try {
+    return await query;
+  } catch (error) {
+    const unavailability = unavailabilityOf(error);
+    if (unavailability === undefined) throw error;
+    const said = unavailability === 'lost' ? unconfirmed : retryLater;
+    throw new PetsError('service_unavailable', { ...said, cause: error });
+  }
 }
 
 function connect(adapter: SqlDriverAdapterFactory): PrismaClient {

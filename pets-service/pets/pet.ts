@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import Big from 'big.js';
+import { Big } from 'big.js';
 import { z } from 'zod';
 import { PetsError } from '../errors.ts';
 
@@ -133,14 +133,14 @@ declare global {
   }
 }
 
-const minInt64 = -(2n ** 63n);
+const int64Limit = 2n ** 63n;
 
 /** Reviver for JSON.parse: a number becomes a bigint if it is an int64 by value, as 1.0 and 1e3 are. */
 export function int64Reviver(_key: string, value: unknown, context?: { source?: string }): unknown {
   if (typeof value !== 'number' || context?.source === undefined) return value;
   const number = new Big(context.source);
   // Compared first: as an integer, 1e999999 would be a megabyte.
-  if (number.abs().gt(-minInt64) || !number.eq(number.round())) return value;
+  if (number.abs().gt(int64Limit) || !number.eq(number.round())) return value;
   const integer = BigInt(number.toFixed());
   return BigInt.asIntN(64, integer) === integer ? integer : value;
 }

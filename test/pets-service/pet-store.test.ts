@@ -1,7 +1,6 @@
 import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
 import { createPetStore } from '../../pets-service/database/pet-store.ts';
-import { createMetrics } from '../../pets-service/observability.ts';
 import { migrate } from '../../prisma/migrate.ts';
 import { onePool, petsDatabases } from '../support/kits/pets-kit.ts';
 import { shared } from '../support/kits/shared.ts';
@@ -12,8 +11,7 @@ for (const { open, name, tags } of petsDatabases)
     const store = shared(
       async () => {
         await migrate(database.adapter());
-        const log = pino({ level: 'silent' });
-        return createPetStore(onePool(database.adapter()), { log, metrics: createMetrics() });
+        return createPetStore(onePool(database.adapter()), pino({ level: 'silent' }));
       },
       async (opened) => {
         await opened.close();

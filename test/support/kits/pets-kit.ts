@@ -93,7 +93,7 @@ export async function servePets(
 ): Promise<PetsInstance> {
   const log = pino({ level: 'silent' });
   const metrics = createMetrics();
-  const store = createPetStore('reads' in database ? database : onePool(database), { log, metrics });
+  const store = createPetStore('reads' in database ? database : onePool(database), log);
   const app = createPetsService({
     store,
     metrics,
