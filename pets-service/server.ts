@@ -18,14 +18,10 @@ const deletionIntervalMs = 10_000;
 const errorMessage = (error: unknown) => (error instanceof Error ? error.message : String(error));
 
 async function start(config: Config): Promise<void> {
-  const hasParent = process.connected;
   const log = createLog(config.LOG_LEVEL);
   const keysOf = loadPublicKeys(config);
   const database = await openDatabase(config);
-  // In production, with a forgotten address of the database, all pets would seem to be lost.
-  const isForgotten = config.DATABASE_URL === undefined && process.env['NODE_ENV'] === 'production';
-  if (isForgotten) log.warn(`database: ${database.description}; DATABASE_URL is not set`);
-  else log.info(`database: ${database.description}`);
+  log.info(`database: ${database.description}`);
   const flushTraces = await startTracing(process.env);
   const metrics = createMetrics();
   const store = createPetStore(database, log);
@@ -79,7 +75,7 @@ async function start(config: Config): Promise<void> {
     log.info('stopped');
     process.exit(0);
   };
-  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP', 'disconnect'] as const) {
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
     process.on(signal, () => void stop(signal));
   }
   const address = server.address();
@@ -87,8 +83,6 @@ async function start(config: Config): Promise<void> {
   log.info({ port }, `pets-service listens on ${host}:${port}`);
   // A parent process such as `npm start`. A failure to reach it is its end, which is an event of its own.
   if (process.connected) process.send?.({ type: 'ready', port }, undefined, undefined, () => {});
-  // The parent may have ended during the start.
-  if (hasParent && !process.connected) void stop('disconnect');
 }
 
 async function prepare({ writes }: DatabasePools, { DATABASE_URL, DEMO }: Config, log: Logger) {
@@ -103,6 +97,8 @@ async function prepare({ writes }: DatabasePools, { DATABASE_URL, DEMO }: Config
   }
 }
 
+// A parent process such as `npm start` has ended, also during the start. What was committed is on the disk.
+process.once('disconnect', () => process.exit(0));
 try {
   await start(loadConfig(process.env));
 } catch (error) {

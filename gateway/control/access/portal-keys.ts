@@ -35,7 +35,7 @@ const maxKept = 500;
 
 /**
  * Finds a key of a customer.
- * @throws UnknownKey if there is none with the id, or it is another customer's: nobody learns which
+ * @throws UnknownKey if no key has this id, or it is another customer's: nobody learns which
  */
 export async function findOwnKey({ redis }: Pick<Session, 'redis'>, customer: CustomerId, id: string) {
   const key = await findStoredKey(redis, id);

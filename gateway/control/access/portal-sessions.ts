@@ -8,7 +8,7 @@ import { createSecrets, linkCode, type SignedIn } from './expiring-secrets.ts';
 
 const schema = z.object({
   customerId: z.string().refine(isCustomerId),
-  /** Who has made the link. */
+  /** The operator whose link it is, or the name of the API token. */
   grantedBy: z.string(),
   /** Hash of the API token that has made the link; absent if a person has. */
   tokenHash: z.string().optional(),

@@ -20,7 +20,7 @@ export interface AuditEntry extends Omit<Change, 'action'> {
   notMade?: string;
 }
 
-/** What entries have to match, all of it. A field that is undefined matches every entry. */
+/** Conditions that an entry has to meet, all of them. A field that is undefined matches every entry. */
 export interface AuditFilter {
   /** Beginning of the action, such as `keys` or `plans.set`. */
   action?: string | undefined;

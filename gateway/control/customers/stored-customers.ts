@@ -28,7 +28,7 @@ export function newCustomer(
   return { id, name, plan, createdAt, ...limitsIn(wanted), ...fieldsIn(customerFields, wanted), rev: 0 };
 }
 
-/** Reads a customer. @returns undefined if there is none @throws UnexpectedValue if its record was edited into something else */
+/** Reads a customer. @returns undefined if no customer has this id @throws UnexpectedValue if its record was edited into something else */
 export async function findCustomer(redis: RedisClient, id: string): Promise<CustomerRecord | undefined> {
   return isCustomerId(id) ? parseCustomerRecord(id, await redis.hgetall(redisKeys.customer(id))) : undefined;
 }

@@ -30,7 +30,7 @@ interface Finding extends Partial<Omit<Problem, 'id'>> {
 }
 
 interface Rule {
-  /** @returns the detail, or an entry for each problem of this kind with what is different; nothing if there is none */
+  /** @returns the detail, or an entry for each problem of this kind with what is different; false or no entry without a problem */
   find: (facts: Facts) => string | false | readonly Finding[];
   advice: string;
   link: Problem['link'];

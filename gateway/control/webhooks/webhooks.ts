@@ -106,7 +106,7 @@ export async function addWebhook(
   return { ...(await viewOfWebhook(session, webhook)), secret: webhook.secret };
 }
 
-/** Switching a webhook on ends that it is disabled. @throws InvalidOperation as addWebhook does, or if there is none */
+/** Changes a webhook. Enabling it also ends the state disabled. @throws InvalidOperation as addWebhook does, or if no webhook has this id */
 export async function changeWebhook(
   session: Session,
   id: string,
@@ -123,7 +123,7 @@ export async function changeWebhook(
   return viewOfWebhook(session, found(after, id));
 }
 
-/** @throws InvalidOperation if there is none */
+/** @throws InvalidOperation if no webhook has this id */
 export async function removeWebhook(session: Session, id: string): Promise<WebhookView> {
   const { redis } = session;
   const view = await viewOfWebhook(session, await findWebhook(session, id));
