@@ -48,8 +48,7 @@ async function start(config: Config): Promise<void> {
     if (!URL.canParse(req.url ?? '', 'http://pets')) req.url = '/';
     app(req, res);
   };
-  // A refused request gets no 100 Continue.
-  const server = createServer(options, serve).on('checkContinue', serve);
+  const server = createServer(options, serve);
   const { PETS_SERVICE_HOST: host } = config;
   await once(server.listen(config.PETS_SERVICE_PORT, host), 'listening').catch((error: unknown) => {
     throw new Error(`PETS_SERVICE_HOST, PETS_SERVICE_PORT: ${errorMessage(error)}`, { cause: error });

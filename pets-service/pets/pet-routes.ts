@@ -91,11 +91,9 @@ function getPet(store: PetStore, now: () => number): RequestHandler {
   };
 }
 
-/** Requires a body in JSON, and invites that of a caller that waits for it (RFC 9110 section 10.1.1). */
 function requireJson(): RequestHandler {
-  return function requireJson(req, res, next) {
+  return function requireJson(req, _res, next) {
     if (!req.is('application/json')) throw new PetsError('unsupported_media_type');
-    if (req.headers.expect !== undefined) res.writeContinue();
     next();
   };
 }

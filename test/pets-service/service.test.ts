@@ -76,21 +76,6 @@ test('a caller cannot add labels: other paths, methods and names share one', asy
 });
 
 test.each([
-  ['a valid request', undefined, 'application/json', [100, 201]],
-  ['one without a valid token', 'x', 'application/json', [401]],
-  ['one with a media type other than JSON', undefined, 'text/plain', [415]],
-])(
-  '100 Continue precedes the response to %s only if its body is wanted',
-  async (_what, key, type, statuses) => {
-    const head = `POST /v1/pets HTTP/1.1\r\nHost: pets\r\nAuthorization: Bearer ${key ?? token}\r\nContent-Type: ${type}\r\n`;
-    const body = '{"name":"Held back","categoryId":1}';
-    const rest = `Content-Length: ${body.length}\r\nExpect: 100-continue\r\nConnection: close\r\n\r\n${body}`;
-    const responses = (await sendRaw(service.port, head + rest)).matchAll(/^HTTP\/1\.1 (\d+)/gm);
-    expect(Array.from(responses, ([, status]) => Number(status))).toEqual(statuses);
-  },
-);
-
-test.each([
   ['http://store.example/v1/pets?limit=1', 200, /^\[\{"id":1,/],
   ['http://[', 404, /^\{"code":"not_found",/],
 ])('the target %s gets %i in JSON', async (target, status, body) => {
