@@ -95,21 +95,22 @@ describe('a token is refused with a reason for the log', () => {
     ['without a subject', { sub: undefined }, badClaims],
     ['with a subject of 256 characters', { sub: 'x'.repeat(256) }, badClaims],
     [
-      'of the gateway that is valid for more than an hour',
-      { exp: (claims.iat ?? 0) + 3601 },
-      'valid for 3601 s; a token of this issuer may be valid for 3600 s',
+      'of the gateway that is valid for more than an hour, and a minute for clocks that differ',
+      { exp: (claims.iat ?? 0) + 3661 },
+      'expires in 3661 s; a token of this issuer may be valid for 3600 s',
     ],
     [
       'of the ops command that is valid for more than a day',
-      { iss: 'ops', exp: (claims.iat ?? 0) + 86_401 },
-      'valid for 86401 s; a token of this issuer may be valid for 86400 s',
+      { iss: 'ops', exp: (claims.iat ?? 0) + 86_461 },
+      'expires in 86461 s; a token of this issuer may be valid for 86400 s',
     ],
     ['that never expires', { exp: undefined }, badClaims],
     ['that is not valid yet', { nbf: Math.floor(Date.now() / 1000) + 60 }, 'jwt not active'],
   ])('%s', (_name, changes, reason) => {
+    const verifyAtOnce = createVerify([current.publicKey], () => (claims.iat ?? 0) * 1000);
     // The token is accepted without the change.
-    expect(verify(signedWith({}))).toEqual(genuine);
-    expect(verify(signedWith(changes))).toBe(reason);
+    expect(verifyAtOnce(signedWith({}))).toEqual(genuine);
+    expect(verifyAtOnce(signedWith(changes))).toBe(reason);
   });
 
   test.each([
@@ -179,13 +180,6 @@ describe('the gateway', () => {
   });
 });
 
-test('a token issued more than a minute in the future is refused', () => {
-  const issuedAtMs = (claims.iat ?? 0) * 1000;
-  const verifyBefore = (ms: number) => createVerify([current.publicKey], () => issuedAtMs - ms)(token);
-  expect(verifyBefore(60_000)).toEqual(genuine);
-  expect(verifyBefore(61_000)).toBe('issued 61 s in the future by the clock of this host');
-});
-
 test('while keys are being rotated, tokens of both are valid, in any order of configuration', () => {
   const otherToken = createIssueToken(other.privateKey)();
   const keys = [current.publicKey, other.publicKey];
@@ -236,9 +230,7 @@ describe('a token that an internal service signs with its own key', () => {
 
   test('may be valid for an hour and no longer', () => {
     expect(verifyCallers(sign({ exp: now + 3600 }))).toEqual(fromBilling);
-    expect(verifyCallers(sign({ exp: now + 3601 }))).toBe(
-      'valid for 3601 s; a token of this issuer may be valid for 3600 s',
-    );
-    expect(verifyCallers(sign({ iat: now - 86_400, exp: now + 60 }))).toMatch(/^valid for 86460 s/);
+    expect(verifyCallers(sign({ exp: now + 7200 }))).toMatch(/may be valid for 3600 s$/);
+    expect(verifyCallers(sign({ iat: now + 86_400, exp: now + 86_700 }))).toMatch(/may be valid for 3600 s$/);
   });
 });
