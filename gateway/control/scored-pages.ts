@@ -28,22 +28,30 @@ export async function* scoredPages(
   { key, order, after, size: first, further = first }: ScoredPagesOptions,
 ): AsyncGenerator<ScoredMember[]> {
   const isDescending = order === 'descending';
-  let last = after;
-  /** Members with the score of the last one that were read before: they are read again. */
-  let skipped = 0;
-  for (let size = first; ; size = Math.max(size, further)) {
-    const start = String(last?.score ?? (isDescending ? '+inf' : '-inf'));
+  /** @param count -1 for all */
+  async function read(from: string, to: string, count: number): Promise<ScoredMember[]> {
     const flat = isDescending
-      ? await redis.zrange(key, start, '-inf', 'BYSCORE', 'REV', 'LIMIT', skipped, size, 'WITHSCORES')
-      : await redis.zrange(key, start, '+inf', 'BYSCORE', 'LIMIT', skipped, size, 'WITHSCORES');
-    const page = scoredMembers(flat).map(([member, score]) => ({ member, score }));
-    const end = page.at(-1);
-    if (end === undefined) return;
+      ? await redis.zrange(key, from, to, 'BYSCORE', 'REV', 'LIMIT', 0, count, 'WITHSCORES')
+      : await redis.zrange(key, from, to, 'BYSCORE', 'LIMIT', 0, count, 'WITHSCORES');
+    return scoredMembers(flat).map(([member, score]) => ({ member, score }));
+  }
+
+  const [lowest, highest] = isDescending ? ['+inf', '-inf'] : ['-inf', '+inf'];
+  let last = after;
+  /** Whether all members with the score of the last one were read. */
+  let isComplete = false;
+  for (let size = first; ; size = Math.max(size, further)) {
+    const from = last === undefined ? lowest : `${isComplete ? '(' : ''}${last.score}`;
+    let page = await read(from, highest, size);
+    const isEnd = page.length < size;
+    // More members of one score than a page has are read at once: a rank among them could shift.
+    isComplete = !isEnd && page.at(-1)?.score === last?.score;
+    if (isComplete && last !== undefined) page = await read(`${last.score}`, `${last.score}`, -1);
     const cursor = last;
     const fresh = page.filter((entry) => cursor === undefined || isAfter(entry, cursor, isDescending));
     if (fresh.length > 0) yield fresh;
-    skipped = end.score === last?.score ? skipped + page.length : 0;
-    if (skipped === 0) last = end;
+    if (isEnd) return;
+    last = page.at(-1) ?? last;
   }
 }
 

@@ -104,7 +104,11 @@ export function createUsageTotals({ redis, usagePolicy, now }: CountingDependenc
     totals.served += served;
     totals.units += units;
     totals.refused += refused;
-    const ranked = ranking.get(customerId, () => ({ customerId, dayNumber, units: 0 }));
+    const ranked = ranking.get(`${monthOf(dayNumber)} ${customerId}`, () => ({
+      customerId,
+      dayNumber,
+      units: 0,
+    }));
     if (ranked !== undefined) ranked.units += units;
   }
 

@@ -113,11 +113,11 @@ const endOf = ({ revokedAt, expiresAt }: ApiKeyRecord) =>
   [revokedAt, expiresAt].flatMap((time) => time ?? []).toSorted()[0] ?? '';
 
 /** A further key would undo the ban. The ban of a key that was revoked holds until its end, too. */
-async function assertNoneBanned(session: ReadingSession, keys: readonly PlacedKey[]): Promise<void> {
+export async function assertNoneBanned(session: ReadingSession, keys: readonly PlacedKey[]): Promise<void> {
   const banned = await Promise.all(keys.map(({ place }) => isBannedByOperator(session, place)));
   if (banned.includes(true))
     throw new InvalidOperation(
-      'your provider has banned one of your keys: until the ban ends, no further one can be made here',
+      'your provider has banned one of your keys: until the ban ends, no further one can be made here, and a key that is replaced has to end at once',
     );
 }
 

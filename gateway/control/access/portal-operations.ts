@@ -13,6 +13,7 @@ import { change, list, read, type Operation, type OperationContext } from '../op
 import type { Session } from '../session.ts';
 import { readLastDays } from '../usage/usage-record.ts';
 import {
+  assertNoneBanned,
   confineNewKey,
   findOwnKey,
   maxWorking,
@@ -129,7 +130,8 @@ export const portalOperations: readonly Operation[] = [
       const customer = await activeCustomer(session, context);
       await findOwnKey(session, customer, target);
       const made = await rotateKey(session, target, graceSeconds * 1000, async (wanted) => {
-        await readKeysWithRoom(session, customer, 2 * maxWorking);
+        const keys = await readKeysWithRoom(session, customer, 2 * maxWorking);
+        if (graceSeconds > 0) await assertNoneBanned(session, keys);
         return wanted;
       });
       return viewIssued(session, customer, made);

@@ -251,7 +251,10 @@ export const customerOperations = [
       text: 'Its record and those of its keys, which all have to have ended, are deleted. What it has used stays in the record of use.',
       done: '{name} is removed',
     },
-    command: { usage: 'customers remove <customer>' },
+    command: {
+      usage: 'customers remove <customer>',
+      asks: (_session, id) => `Remove the customer ${id} and the records of its keys?`,
+    },
     summary: 'Delete a customer whose keys have all ended; its record of use stays',
     responds: 'The customer as it was',
     result: customerViewSchema,

@@ -61,11 +61,10 @@ export async function changeCustomer(session: Session, id: string, { rev, ...cha
 
 /** Refuses all keys of a customer from their next request on. Suspending it again changes nothing. */
 export async function suspendCustomer(session: Session, id: string): Promise<CustomerView> {
-  let record = await showCustomer(session.redis, id);
-  if (record.suspendedAt === undefined) {
-    const suspendedAt = new Date(session.now()).toISOString();
-    record = await updateCustomer(session, id, 'customers.suspend', (before) => ({ ...before, suspendedAt }));
-  }
+  const suspendedAt = new Date(session.now()).toISOString();
+  const record = await updateCustomer(session, id, 'customers.suspend', (before) =>
+    before.suspendedAt === undefined ? { ...before, suspendedAt } : before,
+  );
   return readCustomerView(session, record);
 }
 

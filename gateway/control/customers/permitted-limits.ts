@@ -4,7 +4,12 @@ import { hasWindow, windowNames, windows } from '../../limits/windows.ts';
 import { readProcessStatuses } from '../../platform/redis/process-statuses.ts';
 import type { RedisClient } from '../../platform/redis/redis-client.ts';
 import { redisKeys } from '../../platform/redis/redis-keys.ts';
-import { anonymousPlan, enterprisePlan, parsePlanLimits } from '../../quota/plan-settings.ts';
+import {
+  anonymousPlan,
+  enterprisePlan,
+  parsePlanLimits,
+  planNamePattern,
+} from '../../quota/plan-settings.ts';
 import { InvalidOperation, IssueForOperators } from '../invalid-operation.ts';
 import { anyLimit, readPlanLimits, readPlanNames, unknownPlan } from '../plans/plan-names.ts';
 
@@ -28,7 +33,10 @@ export async function assertLimits(redis: RedisClient, key: KeyLimits): Promise<
     }
     return;
   }
-  const limits = plan === anonymousPlan ? {} : parsePlanLimits(plan, await readPlanLimits(redis, plan));
+  const limits =
+    plan === anonymousPlan || !planNamePattern.test(plan)
+      ? {}
+      : parsePlanLimits(plan, await readPlanLimits(redis, plan));
   if (!hasWindow(limits) || windowNames.some((name) => limits[name] === null)) {
     if (Object.hasOwn(defaultPlans, plan)) {
       throw new IssueForOperators(
@@ -67,7 +75,8 @@ export async function assertAccess(redis: RedisClient, { scopes, ...limits }: Ke
   }
 }
 
-/** Lists a plan that was made with plain redis-cli, when a key is put on it. */
+/** Lists a plan that was made with plain redis-cli, when a customer is put on it. */
 export async function listPlan(redis: RedisClient, { plan }: KeyLimits): Promise<void> {
-  if (plan !== enterprisePlan) await redis.sadd(redisKeys.planNames, plan);
+  const isStored = plan !== enterprisePlan && (await redis.exists(redisKeys.plan(plan))) === 1;
+  if (isStored) await redis.sadd(redisKeys.planNames, plan);
 }

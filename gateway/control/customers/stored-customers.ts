@@ -38,7 +38,7 @@ export async function addCustomerToIndex(
   redis: RedisClient,
   { id, createdAt }: { id: CustomerId; createdAt: string },
 ): Promise<void> {
-  await redis.zadd(redisKeys.customers, Date.parse(createdAt), id);
+  await redis.zadd(redisKeys.customers, Date.parse(createdAt) || 0, id);
 }
 
 /** Ids of all customers by time of creation, in pages. */
@@ -75,6 +75,7 @@ export function asCustomerId(id: string): CustomerId {
 
 /**
  * Reads, edits, and writes if nobody wrote in between; otherwise starts again. Audited.
+ * @param edit returns the same record if there is nothing to change
  * @throws InvalidOperation as showCustomer does, and what `edit` throws
  */
 export function updateCustomer(
@@ -85,7 +86,8 @@ export function updateCustomer(
 ): Promise<CustomerRecord> {
   return retryOvertaken(`the customer ${id}`, async () => {
     const before = await showCustomer(session.redis, id);
-    return writeCustomer(session, { action, before }, await edit(before));
+    const record = await edit(before);
+    return record === before ? before : writeCustomer(session, { action, before }, record);
   });
 }
 

@@ -27,7 +27,7 @@ export const keyConditions = z.strictObject({
       `Keys in a state: ${keyStates.join(', ')}. Banned ones are those of the list of bans, soonest to be free first`,
     ),
   expiresBefore: timeInput.optional().describe('Keys that expire, or have expired, before this time'),
-  unusedSince: timeInput.optional().describe('Keys that were last used before this time, or never'),
+  unusedSince: timeInput.optional().describe('Keys that were made before this time and not used since'),
 });
 
 type KeyConditions = z.output<typeof keyConditions>;
@@ -61,9 +61,9 @@ export async function searchKeys(
     if (stored !== undefined && apiKeyState(record, now()) !== stored) return undefined;
     const row = await readKeyRow(session, key);
     if (state === 'banned' && row.state !== state) return undefined;
-    const { lastUsedAt } = row;
-    const isUsed = unusedSince !== undefined && lastUsedAt !== null && !isBefore(lastUsedAt, unusedSince);
-    return isUsed ? undefined : row;
+    const times = [row.createdAt, row.lastUsedAt].filter((time) => time !== null);
+    const isUnused = unusedSince === undefined || times.every((time) => isBefore(time, unusedSince));
+    return isUnused ? row : undefined;
   }
 
   return {

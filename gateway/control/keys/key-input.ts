@@ -120,20 +120,27 @@ export const seenRev = z.object({
     .describe('`rev` of the record when it was read'),
 });
 
-/** A change of a key. Null removes a field; one that is absent stays as it is. */
-export const keyChangeInput = z
-  .strictObject({ name: nameInput.optional(), ...keyInputs })
-  .refine((fields) => Object.values(fields).some((value) => value !== undefined), {
-    message: `there is nothing to change: give ${new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(['name', ...Object.keys(keyInputs)])}`,
+const oneOf = new Intl.ListFormat('en-GB', { type: 'disjunction' });
+
+/** An input of which at least one field is given. */
+export function changeOf<Change extends z.ZodObject>(change: Change): Change {
+  return change.refine((fields) => Object.values(fields).some((value) => value !== undefined), {
+    message: `there is nothing to change: give ${oneOf.format(Object.keys(change.shape))}`,
   });
+}
+
+/** A change of a key. Null removes a field; one that is absent stays as it is. */
+export const keyChangeInput = changeOf(z.strictObject({ name: nameInput.optional(), ...keyInputs }));
 
 /** A change of a customer. Null removes a field; one that is absent stays as it is. */
-export const customerChangeInput = z.strictObject({
-  name: nameInput.optional(),
-  plan: planInput.optional(),
-  ...ownLimits,
-  ...fieldInputs(customerFields),
-});
+export const customerChangeInput = changeOf(
+  z.strictObject({
+    name: nameInput.optional(),
+    plan: planInput.optional(),
+    ...ownLimits,
+    ...fieldInputs(customerFields),
+  }),
+);
 
 const seconds = (min: number) => wholeNumber(min, 365 * 86_400, ' of seconds');
 

@@ -370,7 +370,7 @@ export const keyOperations = [
         return `Revoke ${id} (${JSON.stringify(name)}, plan ${plan}) for good, from its next request on?`;
       },
     },
-    summary: 'Refuse a key for good, from its next request on, even if its record is invalid',
+    summary: 'Refuse a key for good, from its next request on',
     ...keyShown,
     run: async (session, { target }) => recordView(await revokeKey(session, target), session.now()),
   }),

@@ -8,6 +8,7 @@ import {
   parseApiKey,
   parseCustomerRecord,
   recordExpiry,
+  timeText,
   type CustomerRecord,
 } from '../../keys/records.ts';
 import { UnexpectedValue } from '../../platform/redis/redis-errors.ts';
@@ -43,11 +44,17 @@ const given = (fields: Record<string, string>) =>
 
 const isKey = (line: TransferredLine): line is PlacedKey => 'record' in line;
 
-const fields = z.record(z.string(), z.string());
+const fields = z
+  .record(z.string(), z.string())
+  .refine(
+    ({ createdAt }) => createdAt === undefined || timeText.safeParse(createdAt).success,
+    'has a createdAt that is not an ISO 8601 time',
+  );
 const lineSchema = z.strictObject(
   {
     customerId: z.string().refine(isCustomerId, 'is not cus_ and 1 to 96 letters, digits, _ and -'),
-    customer: fields,
+    // Each change raises rev, up to the 15 digits of a record.
+    customer: fields.refine(({ rev = '0' }) => rev.length < 15, 'has a rev of more than 14 digits'),
     sha256: z
       .string()
       .regex(/^[\da-f]{64}$/, 'is not a SHA-256 in hexadecimal')
@@ -67,6 +74,8 @@ export function parseLine(text: string): TransferredLine {
   const { data, error } = lineSchema.safeParse(parseJson(text));
   if (error !== undefined) throw new InvalidOperation(describeIssues(error).join('; '));
   const { customerId, sha256: keyHash, key } = data;
+  if ((keyHash === undefined) !== (key === undefined))
+    throw new InvalidOperation('sha256 and key belong together: one of them is missing');
   const customer = parseCustomerRecord(customerId, data.customer);
   if (customer === undefined) throw new InvalidOperation('customer is empty');
   if (keyHash === undefined || key === undefined) return { customer };

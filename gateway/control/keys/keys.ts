@@ -65,7 +65,7 @@ export async function issueKey(session: Session, wanted: NewApiKey, key = genera
 /**
  * Issues a further key of a customer, which shares its plan, its limits and what is used of them.
  * @throws InvalidOperation as `issueKey` does, and if there is no such customer. A key that replaces another one may be on a
- * plan that is gone, as that one is
+ * plan that is gone and have scopes that are, as that one does
  * @param confine checks the key that is wanted, or narrows it, by the keys that the customer has at the moment it is written
  */
 export async function issueFurtherKey(
@@ -81,8 +81,10 @@ export async function issueFurtherKey(
   const issued = await retryOvertaken(`the customer ${customerId}`, async () => {
     const customer = await showCustomer(redis, customerId);
     const wanted = await confine(further);
-    if (wanted.replaces === undefined) await assertLimits(redis, customer);
-    await assertAccess(redis, { ...customer, scopes: wanted.scopes });
+    if (wanted.replaces === undefined) {
+      await assertLimits(redis, customer);
+      await assertAccess(redis, { ...customer, scopes: wanted.scopes });
+    }
     return write(session, newRecord(customer, wanted, made, now()), made.key);
   });
   await forgetEndedKeys(redis, customerId);
@@ -162,14 +164,11 @@ export function changeKey(session: Session, id: string, change: ApiKeyChange): P
  * Refuses the key from its next request on. Revoking it again changes nothing.
  * @throws InvalidOperation if there is no such key
  */
-export async function revokeKey(session: Session, id: string): Promise<ApiKeyRecord> {
-  const { record } = await showStoredKey(session.redis, id);
-  if (record.revokedAt !== undefined) return record;
-  const now = new Date(session.now()).toISOString();
-  return updateStoredKey(session, id, 'keys.revoke', ({ revokedAt = now, ...rest }) => ({
-    ...rest,
-    revokedAt,
-  }));
+export function revokeKey(session: Session, id: string): Promise<ApiKeyRecord> {
+  const revokedAt = new Date(session.now()).toISOString();
+  return updateStoredKey(session, id, 'keys.revoke', (record) =>
+    record.revokedAt === undefined ? { ...record, revokedAt } : record,
+  );
 }
 
 /**

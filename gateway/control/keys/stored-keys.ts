@@ -48,7 +48,7 @@ export async function addToIndex(
   await Promise.all([
     redis.set(redisKeys.keyCustomer(place.keyHash), place.customerId),
     redis.hset(apiKeyIds, id, formatPlace(place)),
-    redis.zadd(apiKeysByCreation, Date.parse(createdAt), id),
+    redis.zadd(apiKeysByCreation, Date.parse(createdAt) || 0, id),
   ]);
 }
 
@@ -121,6 +121,7 @@ export async function showStoredKey(redis: RedisClient, id: string): Promise<Pla
 
 /**
  * Reads, edits what the key has of its own, and writes if nobody wrote in between; otherwise starts again. Audited.
+ * @param edit returns the same record if there is nothing to change
  * @throws InvalidOperation as showStoredKey does, and what `edit` throws
  */
 export function updateStoredKey(
@@ -132,6 +133,7 @@ export function updateStoredKey(
   return retryOvertaken(`the key ${id}`, async () => {
     const { place, record: before } = await showStoredKey(session.redis, id);
     const record = await edit(before);
+    if (record === before) return before;
     const { customerId, keyHash } = place;
     return writeRecord(session, { action, before }, record, { customerId, key: { keyHash, record } });
   });

@@ -2,19 +2,23 @@ import { byPlanField, defaultPlans, planFields, type ByPlanField } from '../../l
 import { windowNames } from '../../limits/windows.ts';
 import type { RedisClient } from '../../platform/redis/redis-client.ts';
 import { redisKeys } from '../../platform/redis/redis-keys.ts';
-import { builtInPlans, enterprisePlan } from '../../quota/plan-settings.ts';
+import { builtInPlans, enterprisePlan, planNamePattern } from '../../quota/plan-settings.ts';
 import { IssueForOperators, type InvalidOperation } from '../invalid-operation.ts';
 import { assertNotApiKey } from '../keys/pasted-key.ts';
 
+/** Names in gw:plans. One that somebody has added by hand and no command accepts is no plan. */
+const readListed = async (redis: RedisClient) =>
+  (await redis.smembers(redisKeys.planNames)).filter((name) => planNamePattern.test(name));
+
 /** Names of plans with limits of their own for keys: built-in ones first, and then those in gw:plans, sorted. */
 export async function readLimitedPlans(redis: RedisClient): Promise<string[]> {
-  const own = (await redis.smembers(redisKeys.planNames)).filter((name) => !builtInPlans.has(name));
+  const own = (await readListed(redis)).filter((name) => !builtInPlans.has(name));
   return [...Object.keys(defaultPlans), ...own.toSorted()];
 }
 
 /** Names of all plans that keys can be on, in the order of the alphabet. */
 export async function readPlanNames(redis: RedisClient): Promise<string[]> {
-  const listed = await redis.smembers(redisKeys.planNames);
+  const listed = await readListed(redis);
   return [...new Set([...Object.keys(defaultPlans), enterprisePlan, ...listed])].toSorted();
 }
 

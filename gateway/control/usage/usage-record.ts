@@ -59,7 +59,7 @@ type DatesByMonth = ReadonlyMap<string, readonly string[]>;
 
 /** @returns the dates of a range whose use is kept, as YYYYMMDD by their month as YYYYMM */
 export async function keptDates(session: ReadingSession, { from, to }: Days): Promise<DatesByMonth> {
-  return datesByMonth(Math.max(from, await oldestDay(session)), to);
+  return datesByMonth(Math.max(from, await oldestDay(session)), Math.min(to, dayNumberOf(session.now())));
 }
 
 /** The days with use of each of some customers. */

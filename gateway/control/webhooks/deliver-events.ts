@@ -130,8 +130,9 @@ async function deliver(
   const webhook = (await readWebhooks(redis)).find(({ id }) => id === webhookId);
   if (webhook === undefined) return;
   const status = isTest ? {} : await readWebhookStatus(redis, webhookId);
-  // What happens while it is off it does not get.
-  if (!isTest && (!webhook.enabled || status.disabledAt !== undefined)) return;
+  // What happens while it is off it does not get. Its types may have changed since, with what its owner may read.
+  const isWanted = webhook.types?.some((type) => type === event.type) ?? true;
+  if (!isTest && (!webhook.enabled || !isWanted || status.disabledAt !== undefined)) return;
   const leftMs = job.timestamp + giveUpMs - now();
   const { delivered, status: code, error, retryAfterMs, ms } = await sender.send(webhook, event);
   const isGone = code === 410;

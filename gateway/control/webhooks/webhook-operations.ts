@@ -168,7 +168,11 @@ export const webhookOperations = [
       text: '{name} gets nothing any more. What it has yet to get is dropped.',
       done: 'The webhook is removed.',
     },
-    command: { usage: 'webhooks remove <webhook>' },
+    command: {
+      usage: 'webhooks remove <webhook>',
+      asks: (_session, id) => `Remove the webhook ${id} with its deliveries?`,
+      prints: ({ id }) => `removed ${id}`,
+    },
     summary: 'Delete a webhook with its deliveries',
     responds: 'The webhook as it was',
     ...changed,

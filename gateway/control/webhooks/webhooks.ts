@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { redisKeys } from '../../platform/redis/redis-keys.ts';
 import { showCustomer } from '../customers/stored-customers.ts';
 import { InvalidOperation, UnknownId } from '../invalid-operation.ts';
-import { nameInput } from '../keys/key-input.ts';
+import { changeOf, nameInput } from '../keys/key-input.ts';
 import { changeHash } from '../overtaken-change.ts';
 import { viewOf } from '../records.ts';
 import type { Session } from '../session.ts';
@@ -63,9 +63,9 @@ export const newWebhookInput = z.strictObject({
 });
 
 /** A field that is absent stays as it is. */
-export const webhookChangeInput = z
-  .strictObject({ url, types, description, enabled: z.boolean() })
-  .exactPartial();
+export const webhookChangeInput = changeOf(
+  z.strictObject({ url, types, description, enabled: z.boolean() }).exactPartial(),
+);
 
 /** With its secret, which is shown this once. */
 export type WebhookWithSecret = WebhookView & { secret: string };
