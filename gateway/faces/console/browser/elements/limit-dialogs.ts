@@ -5,7 +5,6 @@ import {
   lackingWindows,
   limitsIn,
   maxLimit,
-  parseLimit,
   shadowField,
   type PlanField,
 } from '../../../../limits/limits.ts';
@@ -25,9 +24,11 @@ import { offer } from './operation-dialog.ts';
 /** Plans that a customer can be on. */
 export const fetchPlans = async () => (await api.get<Page<KeyPlan>>('/api/key-plans')).items;
 
-/** @returns null for an empty field, and for what is no limit, which a form does not send */
+/** @returns null for no limit. Browsers accept any notation of a number, such as 1e3; the API checks its value. */
+const limitIn = (form: FormTexts, name: PlanField) => (form(name) === '' ? null : Number(form(name)));
+
 const formLimits = (form: FormTexts): Record<WindowName, number | null> =>
-  forAll((name) => parseLimit(form(name)) ?? null);
+  forAll((name) => limitIn(form, name));
 
 /** A field for the limit of each window. @param label before words such as "a minute" */
 const limitFields = (
@@ -106,7 +107,7 @@ export const askToIssue = (page: PolledElement<unknown>) =>
     }).act();
   });
 
-const typedLimits = (form: FormTexts) => forPlanFields((name) => parseLimit(form(name)) ?? null);
+const typedLimits = (form: FormTexts) => forPlanFields((name) => limitIn(form, name));
 
 /** Fields for the limits of a plan, and which of its busiest customers are above them. @param plan undefined for a new one */
 function planLimits(form: FormTexts, plan?: Plan) {
