@@ -116,12 +116,19 @@ describe('the pages of customers', { tags: ['chromium'] }, () => {
     await other.send('PATCH', path, { rev, minute: 90 });
     await page.getByText('3 of 90 used', { exact: true }).waitFor();
     expect(await minute.inputValue()).toBe('70');
+    await page.getByLabel('Reason').fill('abandoned');
     await page.getByRole('button', { name: 'Save limits' }).click();
     await page.getByText('Somebody else has changed the customer').waitFor();
     expect((await record(key))['minute']).toBe('90');
     await page.getByRole('button', { name: 'Cancel' }).click();
     await openForm();
     expect(await minute.inputValue()).toBe('90');
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    // The reason of the change that was not made is not that of another one.
+    await page.getByRole('button', { name: 'More', exact: true }).click();
+    await page.getByRole('button', { name: "Reset today's usage" }).click();
+    await page.getByText("Today's usage of Edited Twice counts from 0 again").waitFor();
+    expect(await kit.lastChange()).not.toHaveProperty('reason');
   });
 
   test('the last failed requests of a customer and the changes of a key are shown', async () => {

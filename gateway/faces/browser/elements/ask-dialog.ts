@@ -103,8 +103,11 @@ class AskDialog extends ActingElement {
     const form = formTexts(event);
     changeReason.text = form('change-reason');
     void this.act(async () => {
-      this.secret = (await this.run(form, this.initial)) ?? undefined;
-      changeReason.text = '';
+      try {
+        this.secret = (await this.run(form, this.initial)) ?? undefined;
+      } finally {
+        changeReason.text = '';
+      }
       if (this.secret === undefined) this.close();
     });
   }
