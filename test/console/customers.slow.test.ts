@@ -118,6 +118,10 @@ describe('the customers in the console', { tags: ['chromium'] }, () => {
     await expect.poll(() => names(page), { timeout: 60_000 }).toEqual(['many 77777']);
     await page.getByText(/^1 match of 100,0\d\d keys$/).waitFor({ timeout: 60_000 });
     expect(requests.slice(before).filter((url) => url.includes('search=many')).length).toBeGreaterThan(4);
+    await page.getByRole('button', { name: 'Search…' }).click();
+    await page.keyboard.type('many 77777');
+    await page.getByRole('link', { name: 'many 77777 key' }).waitFor({ timeout: 60_000 });
+    await page.getByRole('link', { name: 'many 77777 customer' }).waitFor();
     expectClean(observed, kit.origin);
   }, 120_000);
 });

@@ -56,6 +56,21 @@ export const openKey = (page: ActingElement, text: string) =>
   page.act(async () => router.navigate(keyPath((await findOne('key', text)).id)));
 
 /**
+ * The first customers or keys that a text finds. The API reads a part of many records at a time.
+ * @param isAsked false once nobody waits for them any more
+ */
+export async function findNamed(noun: string, text: string, count: number, isAsked = () => true) {
+  const found: Named[] = [];
+  let path = url`/api/${noun}s?search=${text}&limit=${count}`;
+  for (;;) {
+    const { items, next } = await api.get<Page<Named>>(path);
+    found.push(...items);
+    if (next === null || found.length >= count || !isAsked()) return found.slice(0, count);
+    path = url`/api/${noun}s?search=${text}&limit=${count}&after=${next}`;
+  }
+}
+
+/**
  * The one customer or key that a text names: its id, a pasted key, or what finds it alone in a search.
  * @throws ApiFailure if it names none, or several
  */
@@ -63,7 +78,7 @@ export async function findOne(noun: string, text: string): Promise<Named> {
   const key = pastedKey(text);
   if (key !== undefined) return api.post('/api/keys/find', { text: key });
   if (/^(?:cus|key)_\w+$/.test(text)) return { id: text, name: '' };
-  const [only, other] = (await api.get<Page<Named>>(url`/api/${noun}s?search=${text}&limit=2`)).items;
+  const [only, other] = await findNamed(noun, text, 2);
   if (only !== undefined && other === undefined) return only;
   const message = `${only === undefined ? 'No' : 'More than one'} ${noun} is found by “${text}”: give its id.`;
   throw new ApiFailure({ code: 'not_found', message });

@@ -2,9 +2,7 @@ import { html, nothing } from 'lit';
 import { dayMs } from '../../../../limits/windows.ts';
 import { field } from '../../../browser/elements/fields.ts';
 import { PolledElement } from '../../../browser/elements/polled-element.ts';
-import { api, url } from '../api.ts';
-import { keyPath, keyTitle, openKey, pastedKey, type Named } from '../key.ts';
-import type { Page } from '../responses.ts';
+import { findNamed, keyPath, keyTitle, openKey, pastedKey } from '../key.ts';
 
 interface Hit {
   href: string;
@@ -80,7 +78,7 @@ class SearchDialog extends PolledElement<{ words: string; hits: Hit[] }> {
     const { words } = this;
     if (words === '') return { words, hits: [] };
     const found = async (noun: string) => {
-      const { items } = await api.get<Page<Named>>(url`/api/${noun}s?search=${words}&limit=${most}`);
+      const items = await findNamed(noun, words, most, () => this.words === words);
       return items.map((item) => ({ href: keyPath(item.id), text: keyTitle(item), about: noun }));
     };
     return { words, hits: (await Promise.all([found('customer'), found('key')])).flat() };
