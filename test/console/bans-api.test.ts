@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { addBan, countBans, liftBan } from '../../gateway/control/bans/bans.ts';
 import { showStoredKey } from '../../gateway/control/keys/stored-keys.ts';
+import { scoredPages } from '../../gateway/control/scored-pages.ts';
 import { redisKeys } from '../../gateway/platform/redis/redis-keys.ts';
 import { startConsoleApi } from '../support/kits/console-api-kit.ts';
 import { sessionOf } from '../support/kits/keys.ts';
@@ -50,6 +51,23 @@ describe('the API of bans', () => {
     });
     const names = (await all('/api/bans?limit=2')).map(({ name }) => name);
     expect(names).toEqual(['1 min', '2 min', '3 min', '4 min', '5 min']);
+  });
+
+  test('members of one score are found once each, whatever is removed meanwhile', async () => {
+    const [key, size] = [`${redisKeys.bans}:test`, 3];
+    const members = Array.from('abcdefghij');
+    await started.redis.zadd(key, ...members.flatMap((member) => [1, member]), 2, 'z');
+    for (const order of ['ascending', 'descending'] as const) {
+      const found: string[] = [];
+      for await (const page of scoredPages(started.redis, { key, order, size })) {
+        found.push(...page.map(({ member }) => member));
+        if (found.length <= size) await started.redis.zrem(key, found[0] ?? '', found[1] ?? '');
+      }
+      expect(found.toSorted()).toEqual(
+        order === 'ascending' ? [...members, 'z'] : ['z', ...members.slice(2)].toSorted(),
+      );
+    }
+    await started.redis.del(key);
   });
 
   test('goes on after a ban that was lifted since', async () => {

@@ -9,6 +9,8 @@ import { startConsoleApi } from '../support/kits/console-api-kit.ts';
 import { shared } from '../support/kits/shared.ts';
 import { recordUse } from '../support/stores/day-counter.ts';
 
+type Entries = { items: unknown[] };
+
 describe('the API of customers', () => {
   const started = shared(startConsoleApi);
   const operator = shared(() => started.signIn());
@@ -65,7 +67,11 @@ describe('the API of customers', () => {
     });
     expect(await call('GET', `${path}/usage?days=1`)).toMatchObject({ items: [{ served: 3 }] });
 
-    expect(await call('POST', `${path}/suspend`)).toMatchObject({ state: 'suspended' });
+    const suspended = await Promise.all([1, 2, 3].map(() => call('POST', `${path}/suspend`)));
+    for (const each of suspended) expect(each).toMatchObject({ state: 'suspended' });
+    expect(
+      (await call<Entries>('GET', `/api/audit?action=customers.suspend&target=${made.id}`)).items,
+    ).toHaveLength(1);
     expect([await pets(first.key), await pets(second.key)]).toEqual([401, 401]);
     expect(await call('POST', `${path}/resume`)).toMatchObject({ state: 'active' });
     expect(await pets(second.key)).toBe(200);
@@ -142,7 +148,18 @@ describe('the API of customers', () => {
     expect(await operator.send('POST', '/api/customers', { name: 'x', plan: 'none' })).toMatchObject({
       status: 422,
     });
+    // A plan that somebody has made with redis-cli, under a name that no command accepts.
+    await started.redis.hset(redisKeys.plan('Gold'), { minute: 5 });
+    await started.redis.sadd(redisKeys.planNames, 'Gold');
+    const gold = await operator.send('POST', '/api/customers', { name: 'x', plan: 'Gold' });
+    expect(gold).toMatchObject({
+      status: 422,
+      body: { message: expect.not.stringContaining('Gold,') as unknown },
+    });
     const { customerId } = await started.issue();
+    expect(await operator.send('PATCH', `/api/customers/${customerId}`, { rev: 0 })).toMatchObject({
+      status: 400,
+    });
     expect(await operator.send('DELETE', `/api/customers/${customerId}/day`)).toMatchObject({
       status: 422,
       body: { message: `The customer ${customerId} has used nothing today (UTC)` },

@@ -215,6 +215,8 @@ describe('the API of keys', () => {
     expect((await started.pets(key.key)).status).toBe(200);
     expect((await api('GET', `/keys/${key.id}`)).body).toMatchObject({ replacedBy: won?.body.id });
     const ended = await started.issue();
+    // As after a description that has lost a scope.
+    await started.redis.hset(redisKeys.apiKey(ended), 'scopes', 'pets-service:read legacy:read');
     expect((await api('POST', `/keys/${ended.id}/rotate`, { graceSeconds: 0 })).status).toBe(201);
     expect(await started.pets(ended.key)).toMatchObject({ status: 401, json: { code: 'expired_api_key' } });
     expect(await api('POST', `/keys/${ended.id}/rotate`, {})).toMatchObject({ status: 400 });
@@ -291,6 +293,8 @@ describe('the API of keys', () => {
         expect(await found(query), query).toEqual([key.id]);
       }
       expect(await found(`plan=odd&unusedSince=${until}`)).toEqual([other.id, key.id]);
+      // Neither was there to be used.
+      expect(await found('plan=odd&unusedSince=2026-01-01')).toEqual([]);
       expect(await found('plan=odd&state=banned')).toEqual([]);
       await api('PUT', `/keys/${other.id}/ban`, { seconds: 60, reason: 'test' });
       expect(await found('plan=odd&state=banned')).toEqual([other.id]);

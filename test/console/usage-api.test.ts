@@ -169,8 +169,8 @@ describe('the API of the use by month', () => {
         '',
       ].join('\n'),
     );
-    const unused = await download('from=2001-02-01&to=2001-02-28');
-    expect(await unused.text()).toBe('id,name,date,plan,served,refused,units\n');
+    for (const unused of ['from=2001-02-01&to=2001-02-28', 'from=9000-01-01&to=9999-12-31'])
+      expect(await (await download(unused)).text()).toBe('id,name,date,plan,served,refused,units\n');
   });
 
   test.each([
@@ -182,6 +182,19 @@ describe('the API of the use by month', () => {
   ])('refuses ?%s with what would be right', async (query) => {
     const { status, body } = await viewer.send('GET', `/api/usage/export?${query}`);
     expect({ status, body }).toMatchObject({ status: 400, body: { code: 'bad_request' } });
+  });
+
+  test('what is served around the end of a month is ranked in the month of each', async () => {
+    const user = { customerId: 'cus_midnight', plan: 'free' } as const;
+    let nowMs = Date.parse('2020-01-31T23:59:59Z');
+    const usagePolicy = { current: () => ({ retentionDays: 4000 }) };
+    const totals = createUsageTotals({ redis: started.redis, usagePolicy, now: () => nowMs });
+    totals.count(user, served, 1);
+    nowMs += 2000;
+    totals.count(user, served, 5);
+    await totals.report(true);
+    const ranked = (month: string) => started.redis.zscore(redisKeys.usageRanking(month), user.customerId);
+    expect([await ranked('202001'), await ranked('202002')]).toEqual(['1', '5']);
   });
 
   test('the totals expire with the use of their month', async () => {

@@ -124,6 +124,17 @@ describe('deliveries', () => {
     await expect.poll(() => viewOf(id)).toMatchObject({ state: 'on', failingSince: null });
   });
 
+  test('what waits is sent only if the webhook still wants its type', async () => {
+    const { customerId } = await kit.issue({ plan: 'free' });
+    const { id } = await kit.webhook('/status/500', { customerId });
+    await change((session) => suspendCustomer(session, customerId));
+    await change((session) => changeCustomer(session, customerId, { plan: 'pro' }));
+    await expect.poll(async () => (await outcomesOf(id)).length, patient).toBe(2);
+    const url = `${kit.receiver.url}/narrowed`;
+    await changeWebhook(kit.session, id, { types: ['plan.changed'], url }, localNetworks);
+    await expect.poll(() => typesAt('/narrowed'), patient).toEqual(['plan.changed']);
+  });
+
   test('410 disables at once, and an operator switches it on again', async () => {
     const { customerId } = await kit.issue({ plan: 'free' });
     const { id } = await kit.webhook('/status/410', { customerId });

@@ -213,6 +213,7 @@ describe('the portal', () => {
       expect.objectContaining({ id: newId, reason: 'flood from a loop' }),
     );
     const refused = { status: 422, json: { message: expect.stringContaining('banned one of your keys') } };
+    expect(await portal.send('POST', `/keys/${newId}/rotate`, { graceSeconds: 1 })).toMatchObject(refused);
     expect(await portal.send('POST', '/keys', { name: 'Instead' })).toMatchObject(refused);
     expect((await portal.send('POST', `/keys/${newId}/revoke`)).status).toBe(200);
     expect(await portal.send('POST', '/keys', { name: 'Instead' })).toMatchObject(refused);

@@ -237,7 +237,8 @@ function alreadyReplaced({ id, replacedBy }: ApiKeyRecord): StaleKey {
 }
 
 function earlier(expiresAt: string | undefined, ms: number): string {
-  return expiresAt !== undefined && Date.parse(expiresAt) <= ms ? expiresAt : new Date(ms).toISOString();
+  const end = expiresAt === undefined ? ms : Math.min(Date.parse(expiresAt), ms);
+  return new Date(end).toISOString();
 }
 
 /** Undefined is no expiry. */
