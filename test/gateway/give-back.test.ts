@@ -73,15 +73,18 @@ describe('a request that is given back', () => {
     expect(await key.days('2026-11-24', '2026-11-25')).toMatchObject([{ served: 1 }, { served: 1 }]);
   });
 
-  test('begins the grace period before strikes count anew, since it was allowed', async () => {
+  test.each([
+    ['its key', undefined],
+    ['another key of its customer', 'f'.repeat(64)],
+  ])('lets an allowed request of %s begin the grace period before strikes anew', async (_whose, sender) => {
     const key = await start();
     const one = { minute: 1 };
     const decision = await key.decide(one);
-    expect((await key.decide(one)).outcome).toBe('limited');
+    expect((await key.decide(one, 1, sender)).outcome).toBe('limited');
     await key.giveBack(decision, one);
-    expect((await key.decide(one)).outcome).toBe('allowed');
+    expect((await key.decide(one, 1, sender)).outcome).toBe('allowed');
     await key.at(noon + 15_000);
     // The day has as many requests as at the first refusal.
-    expect(await key.decide(one)).toMatchObject({ outcome: 'limited', strikesLeft: 0 });
+    expect(await key.decide(one, 1, sender)).toMatchObject({ outcome: 'limited', strikesLeft: 0 });
   });
 });

@@ -77,8 +77,9 @@ export async function createSimulatedKey(redis: RedisClient, dayLimit = 1_000_00
       }
       return outcomes;
     },
-    /** Sends one request that these limits hold for. */
-    decide: (limits: Limits, cost = 1) => consumeQuota(batch, { caller, limits, cost }),
+    /** Sends one request that these limits hold for. @param sender hash of its key, which may be another one of the customer */
+    decide: (limits: Limits, cost = 1, sender = keyHash) =>
+      consumeQuota(batch, { caller: createCaller(record, sender), limits, cost }),
     /** Gives back what such a request has cost, which was allowed. */
     giveBack(decision: QuotaDecision, limits: Limits, cost = 1) {
       if (decision.outcome !== 'allowed') throw new Error('the request was not allowed');

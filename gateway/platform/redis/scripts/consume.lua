@@ -127,8 +127,9 @@ local function consume(recordKey, usagePrefix, banKey, strikesKey, arg)
   if isOverLimit(states, cost) then
     local strikesLeft = 0
     if maxStrikes > 0 then
-      -- The units of the month tell its last allowed request: a refused one does not change them.
-      local lastAllowed, banMs = string.sub(use.month, -6) .. ':' .. wholeText(use.sum)
+      -- The units of the month tell its last allowed request: a refused one does not change them. What is given back lowers them.
+      local back = redis.call('HGET', use.month, 'back') or ''
+      local lastAllowed, banMs = string.sub(use.month, -6) .. ':' .. wholeText(use.sum) .. ':' .. back
       -- The first window of the list is the minute.
       banMs, strikesLeft = recordRefusal(strikesKey, banKey, lastAllowed, tonumber(ARGV[arg + 2]))
       if banMs then

@@ -35,6 +35,6 @@ for _, state in ipairs(states) do
     state.used = state.used - cost
   end
 end
--- It was an allowed request, but its number in that month is that of another one from now on (consume.lua).
-redis.call('HDEL', KEYS[4], 'lastAllowed')
+-- From now on the units of the month are those of an earlier request, of whichever key (consume.lua).
+redis.call('HINCRBY', use.month, 'back', 1)
 return addWindows({ 1, now }, states)

@@ -6,6 +6,7 @@ The record of a customer's use is one hash for each month, gw:usage:{<customer i
 limit count. Its fields, with the day of the month as DD:
   DD        units that served requests cost
   sum       those of all days
+  back      requests that were given back
   xDD       units of the day beyond one for each request: DD without them are the served requests
   gDD       units of the day that an operator has set back (reset-day-1.lua), which its limit does not count
   rDD       refused requests
@@ -13,7 +14,7 @@ limit count. Its fields, with the day of the month as DD:
   plan      plan of the last field pDD
   name      of the customer, so that its use has a name after its record is gone
 
-Without costs there are at most 96 fields, so that the hash stays a listpack: as a hash table it would take several times the memory.
+Without costs there are at most 97 fields, so that the hash stays a listpack: as a hash table it would take several times the memory.
 ]]
 
 -- The part of a Redis key that all keys of one customer share: {<customer id>}.
