@@ -65,7 +65,7 @@ export const dayUsageSchema = z.object({
   units: z.exactOptional(
     z.int().describe('Units of the quotas that these cost, if some of them cost more than one'),
   ),
-  refused: z.int().describe('Requests that were answered with 429'),
+  refused: z.int().describe('Requests that a limit or a ban refused: 429, or 403 cost_exceeds_limit'),
 });
 
 export type DayUsage = z.infer<typeof dayUsageSchema>;

@@ -171,7 +171,7 @@ export const keyUseSchema = z
   .object({
     lastUsedAt: z.iso.datetime(),
     servedToday: z.int().describe('Requests of this UTC day that were not refused'),
-    refusedToday: z.int().describe('Requests of this UTC day that were answered with 429'),
+    refusedToday: z.int().describe('Requests of this UTC day that a limit or a ban refused'),
   })
   .meta({ id: 'KeyUse' });
 

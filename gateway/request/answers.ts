@@ -239,7 +239,7 @@ function usageBody(caller: Caller, usage: LookedUpUsage) {
   };
 }
 
-const ownBanReason = 'It kept sending requests after 429.';
+const ownBanReason = 'It kept sending requests after refusals.';
 
 function windowJson({ limit, used, remaining, resetMs }: UsedWindow, nowMs: number) {
   return { limit, used, remaining, resetsAt: wholeSecond(nowMs + resetMs) };

@@ -68,7 +68,10 @@ describe('GET /v1/usage', () => {
     // The windows are those of the body: the ban uses up neither.
     expect(response.header('RateLimit')).toMatch(/^"ban";r=0;t=\d+$/);
     expect(response.header('Retry-After')).toBeUndefined();
-    expect(response.json).toMatchObject({ banReason: 'It kept sending requests after 429.', strikes: 0 });
+    expect(response.json).toMatchObject({
+      banReason: 'It kept sending requests after refusals.',
+      strikes: 0,
+    });
     await kit.redis.set(redisKeys.ban({ customerId, keyHash }), 'scrapes the shop', 'PX', 90_000);
     expect((await usage(key)).json).toMatchObject({ banReason: 'scrapes the shop' });
   });
