@@ -107,7 +107,7 @@ export function describeReference(): string {
     ],
     [
       '## Settings',
-      'Environment variables, all optional. An empty one counts as unset. Invalid ones are reported together at startup, and the process exits.',
+      'Environment variables, all optional. An empty one counts as unset. A service reports all of its invalid ones at startup, and exits.',
       environmentVariables({ ...gatewaySettings.shape, ...Object.fromEntries(petsOnly) }),
     ],
     [
