@@ -36,10 +36,13 @@ describe('the API of the audit log', () => {
     expect(targets(await get('action=keys'))).toEqual(['key_1']);
     expect(targets(await get('who=ADA&limit=2'))).toEqual(['key_1', 'first']);
     expect(targets(await get('target=second'))).toEqual(['second']);
+    await record('billing (token_09c3819fc89b)', 'keys.set', 'key_2', { name: 'a' }, { name: 'b' });
+    for (const who of ['Billing', 'token_09c3819fc89b', 'billing (token_09c3819fc89b)'])
+      expect(targets(await get(`who=${encodeURIComponent(who)}`))).toEqual(['key_2']);
     const [newest] = (await get('limit=1')).items;
     const at = newest?.at ?? '';
-    expect(targets(await get(`since=${at}&action=keys`))).toEqual(['key_1']);
-    expect(targets(await get(`until=${at}&action=keys`))).toEqual([]);
+    expect(targets(await get(`since=${at}&action=keys`))).toEqual(['key_2']);
+    expect(targets(await get(`until=${at}&action=keys`))).toEqual(['key_1']);
   });
 
   test('goes on with the next page, and ends', async () => {

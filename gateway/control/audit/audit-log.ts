@@ -24,7 +24,7 @@ export interface AuditEntry extends Omit<Change, 'action'> {
 export interface AuditFilter {
   /** Beginning of the action, such as `keys` or `plans.set`. */
   action?: string | undefined;
-  /** Name of the person, in upper or lower case. */
+  /** Name of a person or program, or id of the program's token, in upper or lower case. */
   who?: string | undefined;
   /** See auditTargets. */
   targets?: readonly string[] | undefined;
@@ -110,7 +110,7 @@ function parseMatching(items: readonly StreamItem[], filter: AuditFilter): Audit
     const atMs = Number(id.split('-')[0]);
     const matches =
       action.startsWith(beginning) &&
-      (person === undefined || who.toLowerCase() === person.trim().toLowerCase()) &&
+      (person === undefined || namesIn(who).includes(person.trim().toLowerCase())) &&
       (targets === undefined || targets.includes(target)) &&
       (since === undefined || atMs >= since.getTime()) &&
       (until === undefined || atMs < until.getTime());
@@ -129,6 +129,12 @@ function parseMatching(items: readonly StreamItem[], filter: AuditFilter): Audit
       ...(notMade === undefined ? {} : { notMade }),
     };
   });
+}
+
+/** What a filter may call who made a change. A program is recorded as `billing (token_09c3819fc89b)`. */
+function namesIn(who: string): string[] {
+  const names = /^(.+) \((token_[\da-f]+)\)$/.exec(who) ?? [who];
+  return names.map((name) => name.toLowerCase());
 }
 
 const maxTimeMs = 8.64e15;

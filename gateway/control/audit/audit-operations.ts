@@ -41,7 +41,7 @@ const queryInput = (verbs: AuditVerbs) =>
         })
         .optional()
         .describe('Action or its beginning, such as `keys` or `plans.set`'),
-      who: text.optional().describe('Name of the person'),
+      who: text.optional().describe('Name of a person or program, or id of its token'),
       target: text.optional().describe('Id of a customer, with its keys, or of a key, or name of a plan'),
       since: timeInput.optional().describe('Not before this time'),
       until: timeInput.optional().describe('Before this time'),
