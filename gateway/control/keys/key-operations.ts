@@ -315,7 +315,7 @@ export const keyOperations = [
     audits: 'rotated the key',
     asks: {
       offer: 'Rotate…',
-      states: ['active', 'suspended', 'banned'],
+      states: ['active', 'banned'],
       heading: 'Rotate the key of {name}',
       text: `A new key takes over the ${keptWords(keyFields)}. Plan, limits and what is used of them are the customer's.`,
       fields: {

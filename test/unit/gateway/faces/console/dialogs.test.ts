@@ -17,6 +17,7 @@ test('what is offered has a route, and a key is not offered what its state rules
   const named = (found: readonly { operationId: string }[]) => found.map(({ operationId }) => operationId);
   expect(named(changes.filter(({ asks, http }) => asks !== undefined && http === undefined))).toEqual([]);
   expect(named(dialogs.filter(({ noun, states }) => noun === 'key' && states === undefined))).toEqual([]);
+  expect(named(dialogs.filter(({ states }) => states?.includes('suspended')))).not.toContain('rotateKey');
 });
 
 test('each text has places of its title, and of fields that its target or its result has', () => {
