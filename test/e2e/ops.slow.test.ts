@@ -82,6 +82,7 @@ describe('the ops command', () => {
     expect((await runProgram([...set, '--hour', '2', '--as', 'Dave'], env)).code).toBe(0);
     const entries = await kit.json<{ who: string }[]>('audit', '--target', 'named');
     expect(entries.map(({ who }) => who)).toEqual(['Carol', 'Dave']);
+    expect((await runProgram([...set, '--hour', '3'], { ...env, OPS_AS: '' })).code).toBe(0);
     const { code, stderr } = await runProgram(set, { ...env, OPS_AS: ' ' });
     expect(code).toBe(2);
     expect(stderr).toMatch(/value ' ' from env 'OPS_AS' is invalid. It has to be 1 to 100 characters/);

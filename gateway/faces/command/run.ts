@@ -19,6 +19,8 @@ console.warn = () => {};
  */
 export async function run(args: readonly string[]): Promise<void> {
   resetOutput();
+  // Commander takes an empty variable for a value.
+  if (process.env['OPS_AS'] === '') delete process.env['OPS_AS'];
   // That of a gateway without a services file, until Redis says another.
   setKeyPrefix(petsKeyPrefix);
   try {
