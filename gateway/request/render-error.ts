@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import type { ErrorRequestHandler, Request, Response } from 'express';
 import type { Logger } from 'pino';
 import { GatewayError } from '../errors.ts';
@@ -72,7 +73,9 @@ export function renderFallback({ log }: { log: Logger }): ErrorRequestHandler {
 
 function sendError(req: Request, res: Response, error: GatewayError): void {
   const body = JSON.stringify(error.body);
-  const { headers } = res.locals;
+  const { headers, body: received } = res.locals;
+  // A stream that nobody reads any more would pause the request, whose rest is to be read.
+  if (received instanceof Readable) received.destroy();
   if (req.complete || !hasBody(req) || isShortRest(req)) {
     sendJson(res, error.status, headers, body);
     return;

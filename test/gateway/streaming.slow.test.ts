@@ -8,6 +8,7 @@ import { Agent, EventSource, request, type Dispatcher } from 'undici';
 import { beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { toolPackages } from '../contract/tools/tools.ts';
 import { residentBytes } from '../support/checks/resident-memory.ts';
+import { freePort } from '../support/http/free-port.ts';
 import { parseRaw, send, sendRaw } from '../support/http/http.ts';
 import { listening } from '../support/http/listening.ts';
 import { startServicesKit } from '../support/kits/services-kit.ts';
@@ -34,6 +35,7 @@ describe('a service that is known by its path', () => {
       const services = {
         shop: { urls: [url], paths: ['/v1'], maxBodyBytes, timeoutMs: 2000 },
         inner: { urls: [inner], paths: ['/v1/inner'], setCookie: true },
+        gone: { urls: [`http://127.0.0.1:${await freePort()}`], paths: ['/v1/gone'], maxBodyBytes },
       };
       return { services, api: { keyHeader: 'X-API-Key' } };
     }),
@@ -263,6 +265,14 @@ describe('a service that is known by its path', () => {
       await expect.poll(received).toMatch(/^HTTP\/1\.1 415 [^]*not this/);
       socket.write(Buffer.alloc(9 * megabyte));
       await expect.poll(() => socket.destroyed).toBe(true);
+    });
+
+    test('for which there is no service gets a 503, once it is sent', async () => {
+      const { socket, received } = await openRaw(head('PUT', '/v1/gone', `Content-Length: ${8 * megabyte}`));
+      socket.pause();
+      await new Promise((resolve) => socket.write(Buffer.alloc(8 * megabyte), resolve));
+      socket.resume();
+      await expect.poll(received).toMatch(/^HTTP\/1\.1 503 [^]*upstream_unavailable/);
     });
 
     describe('ends at the other side', () => {
