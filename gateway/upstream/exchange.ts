@@ -216,7 +216,9 @@ class Exchange<Req extends IncomingMessage, Res extends ServerResponse>
   #retryOrSettle(error: Error): void {
     this.#endAttempt(error);
     const isFault = isUpstreamFault(error);
-    if (isFault) {
+    // An instance may close the connection to refuse an upload: anybody's uploads could eject it for all.
+    const isRefusal = this.#isSending() && isConnectionLost(error);
+    if (isFault && !isRefusal) {
       const sentAt = this.#controller === undefined ? performance.now() : this.#sentAt;
       this.#options.upstreams.failed(this.#target, this.#epoch, sentAt, error);
     }
@@ -225,6 +227,11 @@ class Exchange<Req extends IncomingMessage, Res extends ServerResponse>
     this.#options.upstreams.release(this.#target);
     this.#target = next;
     this.#send();
+  }
+
+  /** Whether a streamed body is on its way: any other is sent at once. */
+  #isSending(): boolean {
+    return this.#controller !== undefined && this.#dueAt === Infinity;
   }
 
   /** Target for another attempt, if the request can be sent again without harm. It counts as in flight there. */
