@@ -228,8 +228,10 @@ export function createPrimary(dependencies: PrimaryDependencies) {
         throw new Error(next.failure ?? 'a new worker exited at its start');
       }
       next.part = 'serving';
-      old.part = 'leaving';
-      send(old, { type: 'drain', delayMs: leavingDelayMs });
+      // If the old one has exited meanwhile, another one was started in its place, with the new files as well.
+      const surplus = workers.has(old.worker.id) ? old : next;
+      surplus.part = 'leaving';
+      send(surplus, { type: 'drain', delayMs: leavingDelayMs });
       replaced += 1;
     }
   }

@@ -147,11 +147,12 @@ describe('SIGHUP to a gateway with two workers', { timeout: 120_000 }, () => {
   });
 });
 
-test('the workers go on if a new one does not start', async () => {
+test('the workers go on if a new one does not start, and are as many if one exits meanwhile', async () => {
   const exitAtStart = `if(worker?.id===${workers + 1})process.exit(3)`;
+  const slowStart = `if(worker?.id===${workers + 2}){console.log('slow');Atomics.wait(new%20Int32Array(new%20SharedArrayBuffer(4)),0,0,2000)}`;
   await using kit = await startReloadKit({
     ...twoWorkers,
-    NODE_OPTIONS: `--import=data:text/javascript,const{worker}=(await(import('node:cluster'))).default;${exitAtStart}`,
+    NODE_OPTIONS: `--import=data:text/javascript,const{worker}=(await(import('node:cluster'))).default;${exitAtStart};${slowStart}`,
   });
   const pids = await waitForWorkers(kit.gateway, workers);
   expect(await kit.reload()).toMatch(
@@ -159,7 +160,14 @@ test('the workers go on if a new one does not start', async () => {
   );
   expect(pids.filter(isRunning)).toEqual(pids);
   // The next attempt works.
-  expect(await kit.reload()).toMatch(replaced);
+  const reloaded = kit.reload();
+  await expect.poll(() => kit.gateway.output(), { timeout: 30_000 }).toContain('slow');
+  process.kill(pids[0] ?? 0, 'SIGKILL');
+  expect(await reloaded).toMatch(replaced);
+  // The two, the slow one, the one in place of the killed one, and the successor of the other.
+  await waitForWorkers(kit.gateway, 5, 60_000);
+  const { readiness } = createGatewayObserver(() => kit.gateway);
+  expect(await readiness()).toMatchObject({ workers: { ready: workers, wanted: workers } });
   expect((await kit.get('/v1/pets')).status).toBe(200);
 });
 
