@@ -79,7 +79,7 @@ export function createInstance(dependencies: InstanceDependencies): Service {
       const { title = api.document.title, color = defaultPortalColor } = config.api.portal ?? {};
       const look = { title, color, supportUrl: config.supportUrl };
       return [
-        serveDocs(loadDocs(api, config.publicUrl, config.api), api),
+        serveDocs(loadDocs(api, config.publicUrl, config.api), api, parts.publicAddress),
         createPortal({ ...config, ...parts, scopes: api.access.scopes, look }),
       ];
     },

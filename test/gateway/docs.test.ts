@@ -34,6 +34,13 @@ describe('the public documentation', () => {
     expect(await get('/docs', { 'if-none-match': tag })).toMatchObject({ status: 304, text: '' });
   });
 
+  test('the samples of a page as Markdown have the address that was asked', async () => {
+    const { text, headers } = await get('/docs/reference.md');
+    expect(text).toContain(`'${kit.gateway.url}/v1/pets`);
+    expect(text).not.toContain('localhost:8080');
+    expect(headers['cache-control']).toBe('private, max-age=300');
+  });
+
   test('HEAD, OPTIONS and other methods are as everywhere', async () => {
     const head = await get('/docs', {}, 'HEAD');
     expect(head).toMatchObject({ status: 200, text: '' });

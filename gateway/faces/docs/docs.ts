@@ -1,4 +1,5 @@
-import type { RequestHandler } from 'express';
+import type { Request, RequestHandler } from 'express';
+import type { PublicAddress } from '../../platform/http/addresses.ts';
 import { serveFiles } from '../../platform/http/response.ts';
 import type { ApiDescription } from '../../upstream/api-description.ts';
 import { petsApi } from '../../upstream/pets-service.ts';
@@ -46,7 +47,7 @@ const allow = ['GET', 'HEAD', 'OPTIONS'];
 /**
  * Builds the public documentation: its pages from the description and from Markdown, each also as Markdown, the files that they
  * load, and a list of them for language models in the form of llmstxt.org.
- * @param publicUrl address in the samples; without it, a browser shows that of the page
+ * @param publicUrl address in the samples; without it, a browser shows that of the page, and Markdown has that of the request
  */
 export function loadDocs(
   { document, basePath, operations }: Pick<ApiDescription, 'document' | 'basePath' | 'operations'>,
@@ -108,11 +109,21 @@ const maxAskedLength = 100;
 export function serveDocs(
   { find, search, findAsset, match }: ReturnType<typeof loadDocs>,
   { basePath }: Pick<ApiDescription, 'basePath'>,
+  publicAddress: PublicAddress,
 ) {
   const index = { documentation: '/docs', description: descriptionPath, api: basePath };
-  const files = serveFiles((path, { q = '' }) =>
-    path === searchPath ? search(String(q).slice(0, maxAskedLength)) : (find(path) ?? findAsset(path)),
+  const files = serveFiles((path, { q = '' }, req) =>
+    path === searchPath
+      ? search(String(q).slice(0, maxAskedLength))
+      : (findFor(path, req) ?? findAsset(path)),
   );
+  function findFor(path: string, req: Request) {
+    const file = find(path);
+    if (file === undefined || !path.endsWith('.md') || publicAddress.fixed !== undefined) return file;
+    const text = file.text.replaceAll(sampleOrigin, publicAddress.baseUrl(req) || sampleOrigin);
+    // A shared cache could give one client what another one's headers have made.
+    return { ...file, text, headers: { 'Cache-Control': 'private, max-age=300' } };
+  }
   return {
     match: (path: string) => match(path) ?? (path.endsWith('/') ? match(path.slice(0, -1)) : undefined),
     serve: ((req, res, next) => {

@@ -1,6 +1,6 @@
 import { STATUS_CODES, type IncomingMessage, type OutgoingHttpHeader, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { RequestHandler } from 'express';
+import type { Request, RequestHandler } from 'express';
 import { GatewayError, type ErrorCode } from '../../errors.ts';
 import type { ConnectionLimit } from './connection-limits.ts';
 
@@ -197,11 +197,11 @@ interface ServedFile {
 
 /** Serves texts by their paths. @param find finds what is at a path, with the parameters of the query */
 export function serveFiles(
-  find: (path: string, query: Readonly<Record<string, unknown>>) => ServedFile | undefined,
+  find: (path: string, query: Readonly<Record<string, unknown>>, req: Request) => ServedFile | undefined,
 ): RequestHandler {
   return async function serveFiles(req, res, next) {
     const isRead = req.method === 'GET' || req.method === 'HEAD';
-    const file = isRead ? find(req.baseUrl + req.path, req.query) : undefined;
+    const file = isRead ? find(req.baseUrl + req.path, req.query, req) : undefined;
     if (file === undefined) return next();
     // A Buffer, since Express adds a charset to the type of a text.
     res.set({ ...file.headers, 'Content-Type': file.contentType }).send(Buffer.from(await file.text));
