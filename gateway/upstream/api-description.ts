@@ -3,7 +3,11 @@ import { readFileSync } from 'node:fs';
 import { errorMessage } from '#runtime/error-message.ts';
 import { defaultBasePath } from '../platform/config/config.ts';
 import { keyPrefix } from '../platform/config/key-prefix.ts';
-import type { ApiConfig, ServiceConfig } from '../platform/config/service-config.ts';
+import {
+  defaultMaxBodyBytes,
+  type ApiConfig,
+  type ServiceConfig,
+} from '../platform/config/service-config.ts';
 import { YamlFileError } from '../platform/config/yaml-file.ts';
 import { codesOf, readApiDocument } from './api-document.ts';
 import { isReservedInRequest } from './headers.ts';
@@ -47,6 +51,7 @@ export type ApiDescription = ReturnType<typeof loadApiDescription>;
 
 type DescribedService = Pick<ServiceConfig, 'name' | 'description' | 'upgrade'> & {
   paths?: readonly string[];
+  maxBodyBytes?: number;
 };
 
 /** What the description says of the API as a whole. */
@@ -151,7 +156,10 @@ function mergeServices(services: readonly DescribedService[], api: PublishedApi)
     const prefix = prefixOf(source.basePath);
     return { ...source, prefix, description: withPrefix(description, prefix) };
   });
-  const own = withPrefix(readOwnDescription(basePaths, api.keyHeader), prefixOf(basePath));
+  const own = withPrefix(
+    readOwnDescription(basePaths, api.keyHeader, bodySize(services)),
+    prefixOf(basePath),
+  );
   const isNamed = based[0]?.description.outline.info.title !== undefined;
   const title = api.title ?? (isNamed ? undefined : titleOf(services[0]?.name));
   const merged = mergeDescriptions(own, described, title);
@@ -210,10 +218,22 @@ function headerParameters(document: Fields, parameters: readonly unknown[]): Rea
   return new Set(headers.filter((name) => !isReservedInRequest(name)));
 }
 
-function readOwnDescription(basePaths: readonly string[], keyHeader: string | undefined): Description {
+/** The largest body in words, if it is the same for all services. */
+function bodySize(services: readonly DescribedService[]): string {
+  const [bytes = defaultMaxBodyBytes, ...others] = new Set(services.map((service) => service.maxBodyBytes));
+  if (others.length > 0) return 'the service accepts';
+  return bytes === defaultMaxBodyBytes ? '1 MiB' : `${bytes} bytes`;
+}
+
+function readOwnDescription(
+  basePaths: readonly string[],
+  keyHeader: string | undefined,
+  size: string,
+): Description {
   const text = readFileSync(new URL('../openapi.yaml', import.meta.url), 'utf8')
     .replaceAll('{{basePaths}}', basePaths.map((path) => `\`${path}\``).join(', '))
     .replaceAll('{{keyPrefix}}', keyPrefix())
+    .replaceAll('{{bodySize}}', size)
     .replaceAll(
       '{{keyHeader}}',
       keyHeader === undefined ? '' : ` The header \`${keyHeader}\` may hold it, too.`,
