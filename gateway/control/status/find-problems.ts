@@ -294,12 +294,14 @@ const stateText: Record<string, string> = { down: 'down and ejected', not_ready:
 /** @param instances of one service */
 function findDown(instances: Facts['upstreams']): Finding[] {
   const failing = instances.filter(({ state }) => state in stateText);
-  return failing.map(({ upstream: of, service, state, seenAs }) => {
-    const text = `${of} is ${stateText[state]} for ${seenAs[state]} gateway processes.`;
+  return failing.map(({ upstream, service, state, seenAs }) => {
+    const of = `${service} ${upstream}`;
+    const seen = plural(seenAs[state] ?? 0, 'gateway process', 'gateway processes');
+    const text = `${upstream} is ${stateText[state]} for ${seen}.`;
     if (failing.length < instances.length) {
       const severity = state === 'down' ? 'warning' : 'notice';
       const detail = `${text} The other instances get its requests.`;
-      return { of, severity, title: `Upstream ${of} is ${stateText[state]}`, detail };
+      return { of, severity, title: `Upstream ${upstream} is ${stateText[state]}`, detail };
     }
     const detail = `${text} Requests that need it get 503.`;
     const link = runbook('GatewayNoUpstreamReady');

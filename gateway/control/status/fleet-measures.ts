@@ -73,7 +73,7 @@ export type UpstreamState = z.infer<typeof upstreamStateSchema>;
 /** Best first. */
 const states: readonly State[] = ['ready', 'unknown', 'not_ready', 'down'];
 
-/** Combines what live processes say of the upstreams, by origin. */
+/** Combines what live processes say of the upstreams, by origin and service: several may be at one origin. */
 export function combineUpstreams(gateways: readonly Pick<FleetGateway, 'processes'>[]): UpstreamState[] {
   const seen = gateways
     .flatMap(({ processes }) => processes)
@@ -83,12 +83,13 @@ export function combineUpstreams(gateways: readonly Pick<FleetGateway, 'processe
       Object.entries(instances).map(([upstream, state]) => ({ upstream, service, state })),
     );
   return Array.from(
-    Map.groupBy(seen, ({ upstream }) => upstream),
-    ([upstream, entries]) => {
+    Map.groupBy(seen, ({ upstream, service }) => `${upstream} ${service}`).values(),
+    (entries) => {
+      const { upstream = '', service = '' } = entries[0] ?? {};
       const seenAs: UpstreamState['seenAs'] = {};
       for (const { state } of entries) seenAs[state] = (seenAs[state] ?? 0) + 1;
       const state = states.findLast((each) => seenAs[each] !== undefined) ?? 'unknown';
-      return { upstream, service: entries.at(-1)?.service ?? '', state, seenAs };
+      return { upstream, service, state, seenAs };
     },
   ).toSorted((one, other) => one.upstream.localeCompare(other.upstream));
 }

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { findProblems, type Facts } from '../../../../../gateway/control/status/find-problems.ts';
+import { combineUpstreams } from '../../../../../gateway/control/status/fleet-measures.ts';
 import { summarizeProblems } from '../../../../../gateway/control/status/fleet-report.ts';
 import type { FleetGateway, FleetProcess } from '../../../../../gateway/control/status/fleet-status.ts';
 import type { Problem } from '../../../../../gateway/control/status/problem.ts';
@@ -236,6 +237,16 @@ test.each(rows)('"$title" is found, says what and what to do, and leads to where
   const { page, document, heading = '' } = problem?.link ?? {};
   expect(page).toMatch(/^\/console\//);
   expect(document === undefined ? [''] : headingsOf(document)).toContain(heading);
+});
+
+test('two services at one origin are two problems, each seen by one process', () => {
+  const services = { alpha: { 'http://a:1': 'down' }, beta: { 'http://a:1': 'down' } } as const;
+  const upstreams = combineUpstreams([gateway({ processes: [fleetProcess({ services })] })]);
+  const detail = expect.stringContaining('is down and ejected for 1 gateway process.') as string;
+  expect(found({ upstreams })).toMatchObject([
+    { id: 'upstream alpha http://a:1', title: 'No instance of alpha is ready', detail },
+    { id: 'upstream beta http://a:1', title: 'No instance of beta is ready', detail },
+  ]);
 });
 
 test('a private Redis in memory only is for information', () => {
