@@ -76,6 +76,17 @@ describe('the API of plans', () => {
     await expect.poll(() => limitOf(key), { timeout: 3000 }).toBe('7');
   });
 
+  test('one that was deleted in Redis is a problem before a request on it fails', async () => {
+    await create('tiny');
+    await started.redis.del(redisKeys.plan('tiny'));
+    const title = 'The setting gw:plan:tiny in Redis is invalid';
+    const problems = async () => (await get('/api/live'))['problems'];
+    const problem: unknown = expect.objectContaining({ title });
+    await expect.poll(problems, { timeout: 5000 }).toContainEqual(problem);
+    await create('tiny');
+    await expect.poll(problems, { timeout: 5000 }).not.toContainEqual(problem);
+  });
+
   test('a change by somebody who has seen other limits is refused', async () => {
     await create('raced');
     const expected = { minute: 10, day: 100 };

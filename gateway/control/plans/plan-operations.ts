@@ -85,7 +85,8 @@ export const planOperations = [
       if (lacking.length > 0) {
         context.warn(
           `no valid limits are set for ${lacking.join(', ')}: running gateways keep what they enforce; if there ` +
-            'are none, a gateway that starts uses the defaults, and sets those that were never set; see: ops plans set --help',
+            'are none, a gateway that starts uses the defaults of a built-in plan, and sends 503 to customers on ' +
+            'another one; see: ops plans set --help',
         );
       }
       return plans;

@@ -5,8 +5,11 @@ import {
   type PublishedStatus,
 } from '../../platform/redis/process-statuses.ts';
 import type { RedisClient } from '../../platform/redis/redis-client.ts';
+import { redisKeys } from '../../platform/redis/redis-keys.ts';
 import type { Fields } from '../../platform/redis/settings.ts';
+import { builtInPlans } from '../../quota/plan-settings.ts';
 import { countBans } from '../bans/bans.ts';
+import { readLimitedPlans } from '../plans/plan-names.ts';
 import { settingPage } from '../plans/settings.ts';
 import type { ReadingSession } from '../session.ts';
 import { listWebhooks } from '../webhooks/webhooks.ts';
@@ -154,16 +157,26 @@ function stateOf(live: readonly FleetProcess[], workers: number): FleetGateway['
  */
 async function readInvalidSettings(redis: RedisClient, processes: readonly FleetProcess[]) {
   const reports = processes.flatMap(({ invalidSettings }) => invalidSettings);
+  const byKey = Map.groupBy(reports, ({ key }) => key);
+  // A process reports an operator's own plan only when it serves a key on it.
+  for (const key of await findMissingPlans(redis)) if (!byKey.has(key)) byKey.set(key, []);
   return Promise.all(
-    Array.from(
-      Map.groupBy(reports, ({ key }) => key),
-      async ([key, ofKey]) => ({
-        key,
-        issues: [...new Set(ofKey.flatMap(({ issues }) => issues))],
-        stored: settingPage(key) ? await redis.hgetall(key).catch((): Fields => ({})) : {},
-        processes: ofKey.length,
-        withoutValues: ofKey.filter(({ inForce }) => inForce === 'none').length,
-      }),
-    ),
+    Array.from(byKey, async ([key, ofKey]) => ({
+      key,
+      issues: ofKey.length === 0 ? [planIsMissing] : [...new Set(ofKey.flatMap(({ issues }) => issues))],
+      stored: settingPage(key) ? await redis.hgetall(key).catch((): Fields => ({})) : {},
+      processes: ofKey.length,
+      withoutValues: ofKey.filter(({ inForce }) => inForce === 'none').length,
+    })),
   );
+}
+
+const planIsMissing = 'is missing: keys on this plan get 503 from a gateway that has not served one before';
+
+/** Redis keys of operators' own plans that are listed and not there. */
+async function findMissingPlans(redis: RedisClient): Promise<string[]> {
+  const names = (await readLimitedPlans(redis)).filter((name) => !builtInPlans.has(name));
+  const keys = names.map((name) => redisKeys.plan(name));
+  const found = await Promise.all(keys.map((key) => redis.exists(key)));
+  return keys.filter((_key, index) => found[index] === 0);
 }
