@@ -14,6 +14,11 @@ const marked = new Marked({
       // A wide table scrolls by itself, and needs the focus for that.
       return `<div class="scroll" tabindex="0" role="group" aria-label="Table"><table><thead><tr>${header}</tr></thead><tbody>${rows.join('')}</tbody></table></div>\n`;
     },
+    list(token: Tokens.List) {
+      // Parameters, statuses, headers and properties in the reference: each item begins with a name and its type.
+      if (!token.items.every(({ text }) => /^`[^`]+` \(/.test(text))) return false;
+      return `<ul class="fields">${token.items.map((item) => this.listitem(item)).join('')}</ul>\n`;
+    },
     code: ({ text }) => codeBlock(text).text,
   },
 });
