@@ -66,9 +66,11 @@ export function proxyToService({ upstreams, ...dependencies }: ProxyToServiceDep
   const { webSockets } = dependencies;
   const transports = upstreams.map((upstream) => createServiceTransport(upstream, dependencies));
   return function proxyToService(req, res, next) {
-    if (isUpgrade(req, res.locals) && !webSockets.takePlace(callerOf(res.locals), res))
+    const limit = isUpgrade(req, res.locals) ? webSockets.takePlace(callerOf(res.locals), res) : undefined;
+    if (limit === 'customer') throw new TooManyStreams('WebSockets');
+    if (limit === 'total')
       throw new GatewayError('service_unavailable', {
-        message: 'Too many WebSockets are open. Close some.',
+        message: 'The gateway has too many WebSockets. Retry shortly.',
         headers: { 'Retry-After': '1' },
       });
     res.locals.transport = transports[serviceOf(res).ordinal];

@@ -20,8 +20,8 @@ interface RenderErrorDependencies {
   now: () => number;
 }
 
-/** Statuses with which the gateway says that it got no response for the client, which then costs nothing. */
-const ownFailures: ReadonlySet<number> = new Set([502, 503, 504]);
+/** Statuses with which the gateway says that the client gets no response of the service, which then costs nothing. */
+const freeStatuses: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
 /** Renders every refusal and every unexpected error in the Error shape of the specification, section 2.5. */
 export function renderError(dependencies: RenderErrorDependencies): ErrorRequestHandler {
@@ -37,7 +37,7 @@ export function renderError(dependencies: RenderErrorDependencies): ErrorRequest
       return;
     }
     const { headers, isOfApi } = res.locals;
-    if (ownFailures.has(error.status)) await giveBack(res);
+    if (freeStatuses.has(error.status)) await giveBack(res);
     headers.setAll(error.headers);
     headers.append('Link', helpLink(error.code, publicAddress.baseUrl(req)));
     if (isOfApi && !headers.has('X-RateLimit-Limit')) {

@@ -31,11 +31,12 @@ export class UnsuitableResponse extends GatewayError {
   }
 }
 
-/** The customer has too many streams of the service, so it does not get another one. */
+/** The customer has too many streams, so it does not get another one. */
 export class TooManyStreams extends GatewayError {
-  constructor() {
+  constructor(streams = 'uploads and downloads') {
     super('rate_limit_exceeded', {
-      message: 'Too many uploads and downloads are under way. End some, or wait for their end.',
+      message: `Too many ${streams} are under way. End some, or wait for their end.`,
+      headers: { ...retryAfter, 'X-RateLimit-Window': 'streams' },
     });
   }
 }
@@ -68,10 +69,10 @@ export function upstreamError(error: unknown, retry: RetryOptions): GatewayError
 
 /** An error after which the upstream may have carried the request out. */
 function withUnknownOutcome(
-  { code, cause, message }: GatewayError,
+  { code, cause, message, headers: own }: GatewayError,
   { safe, idempotent = false }: RetryOptions,
 ): GatewayError {
-  const headers = safe || idempotent ? retryAfter : {};
+  const headers = safe || idempotent ? { ...own, ...retryAfter } : own;
   if (safe) return new GatewayError(code, { headers, cause, message });
   const advice = idempotent
     ? 'Send it again with the same Idempotency-Key.'

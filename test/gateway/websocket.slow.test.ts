@@ -193,7 +193,8 @@ describe('a service with upgrade: true', () => {
     const { key: own } = await kit.issue({ plan: 'business' });
     const sockets = Array.from({ length: 100 }, () => open('/live/a', { key: own }));
     await Promise.all(sockets.map(opened));
-    expect(await refused(open('/live/a', { key: own }))).toMatchObject({ status: 503 });
+    const free = { 'retry-after': '1', 'x-ratelimit-window': 'streams', 'x-ratelimit-remaining': '900' };
+    expect(await refused(open('/live/a', { key: own }))).toMatchObject({ status: 429, headers: free });
     sockets[0]?.close();
     const another = () => {
       const socket = open('/live/a', { key: own });

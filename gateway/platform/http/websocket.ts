@@ -99,17 +99,23 @@ interface Key {
 
 export function createWebSockets<Owner extends Key>() {
   const close = new Map<(code: number) => void, Owner>();
-  const takeSlot = createSlots(maxOpen, maxOpenOfCustomer);
+  const takeSlot = createSlots(Infinity, maxOpenOfCustomer);
+  let places = 0;
   let isEnding = false;
 
   return {
-    /** Takes the place of one more, until the response of its handshake is closed. @returns false if too many are open */
-    takePlace({ customerId }: Owner, res: ServerResponse): boolean {
+    /** Takes the place of one more, until the response of its handshake is closed. @returns the limit that it exceeds */
+    takePlace({ customerId }: Owner, res: ServerResponse): 'total' | 'customer' | undefined {
+      if (places >= maxOpen) return 'total';
       const freeSlot = takeSlot(customerId);
-      if (freeSlot === undefined) return false;
+      if (freeSlot === undefined) return 'customer';
+      places += 1;
       // That of a WebSocket closes with its connection.
-      res.once('close', freeSlot);
-      return true;
+      res.once('close', () => {
+        places -= 1;
+        freeSlot();
+      });
+      return undefined;
     },
     /** Connects both sides, whose handshake is complete. */
     open(client: Duplex, service: Duplex, owner: Owner): void {

@@ -4,6 +4,7 @@ import { GatewayError } from '../../../../gateway/errors.ts';
 import {
   isLocalResourceError,
   isUpstreamFault,
+  TooManyStreams,
   upstreamError,
 } from '../../../../gateway/upstream/upstream-error.ts';
 
@@ -56,6 +57,8 @@ describe('the response to an upstream error', () => {
       expect([headersOf(error, false), headersOf(error, true)]).toEqual([{}, retryAfter]);
     }
     expect(headersOf(new GatewayError('payload_too_large'), true)).toEqual({});
+    // The specification gives each 429 one (section 8.4).
+    expect(headersOf(new TooManyStreams(), false)).toMatchObject(retryAfter);
   });
 
   test.each(['upstream_error', 'upstream_timeout'] as const)('says that a create may exist: %s', (code) => {
