@@ -103,8 +103,13 @@ export function createGateway(dependencies: GatewayDependencies) {
     /** Whether an address belongs to a trusted proxy. */
     isProxy,
     /** Whether a request becomes a WebSocket. */
-    isUpgrade: (req: IncomingMessage) =>
-      asksForWebSocket(req) && api.match((req.url ?? '').split('?')[0] ?? '')?.service?.upgrade === true,
+    isUpgrade(req: IncomingMessage): boolean {
+      // Node asks before it passes the request on.
+      normalizeTarget(req);
+      return (
+        asksForWebSocket(req) && api.match((req.url ?? '').split('?')[0] ?? '')?.service?.upgrade === true
+      );
+    },
     /** Ends all WebSockets, since the process ends. */
     closeWebSockets: parts.webSockets.closeAll,
     /** Headers with which a page of an origin may read a response. */

@@ -36,7 +36,7 @@ describe('a service with upgrade: true', () => {
             'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n',
           );
           // Ends never, as long as nobody ends it.
-          socket.resume();
+          socket.on('data', (chunk) => socket.write(chunk));
         } else if (req.url !== '/live/silent') {
           echo.handleUpgrade(req, socket, head, (client) => echo.emit('connection', client, req));
         }
@@ -203,11 +203,16 @@ describe('a service with upgrade: true', () => {
     await expect.poll(another).toBe(101);
   });
 
-  test('loses one whose client has ended its side, though the service has not', async () => {
+  test('loses one whose client has ended its side, though the service has not, also of an absolute target', async () => {
     const socket = connect(kit.gateway.port);
     onTestFinished(() => void socket.destroy());
-    socket.write(upgradeRequest('/live/open', 'websocket'));
+    socket.write(upgradeRequest('http://x/live/open', 'websocket'));
     expect(String((await once(socket, 'data'))[0])).toMatch(/^HTTP\/1.1 101 /);
+    // No parser takes what follows the handshake for further requests.
+    for (const bytes of [upgradeRequest('/live/open', 'websocket'), 'Hello']) {
+      socket.write(bytes);
+      expect(String((await once(socket, 'data'))[0])).toBe(bytes);
+    }
     socket.end();
     await once(socket, 'close');
   });
