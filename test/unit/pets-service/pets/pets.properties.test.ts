@@ -66,6 +66,16 @@ describe('a 64-bit integer', () => {
       { numRuns: 2000 },
     );
   });
+
+  // In quadratic time any of these would take minutes.
+  const zeros = '0'.repeat(1_000_000);
+  test.each([
+    ['a power of ten cancelled by its exponent', `1${zeros}e-1000000`, 1n],
+    ['zeros between ones', `1.${zeros}1`, undefined],
+    ['a huge exponent', `1e${zeros}9${zeros}`, undefined],
+  ])('of a megabyte is parsed in linear time: %s', (_name, source, value) => {
+    expect(JSON.parse(source, int64Reviver)).toBe(value ?? Number(source));
+  });
 });
 
 test('the reviver preserves JSON of any shape, with whole numbers as bigint', () => {
