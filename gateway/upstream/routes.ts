@@ -93,7 +93,7 @@ export const isMatchable = (path: string) => matchable.test(path);
 export const basePathPattern =
   /^(?!\/(?:docs|portal|openapi\.json)(?:\/|$))(?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9._~-]+)+$/;
 export const basePathIssue =
-  'is not a base path such as /v1 or /orders/v2: /docs, /portal and /openapi.json are of the gateway';
+  'is not a base path such as /v1 or /orders/v2, without a slash at its end: /docs, /portal and /openapi.json are of the gateway';
 
 export function parameterNames(pattern: string): string[] {
   return pattern.split('/').flatMap((segment) => template.exec(segment)?.[1] ?? []);

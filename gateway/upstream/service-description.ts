@@ -25,11 +25,12 @@ const maxBytes = 4 * 1024 * 1024;
 
 const text = z.string({ error: 'is not a text' });
 const mapping = { error: 'is not a mapping' };
+const version = { error: 'is not 3.1: the gateway publishes OpenAPI 3.1, as in openapi: 3.1.1' };
 const part = z.record(z.string(), z.unknown(), mapping);
 
 const outlineSchema = z.looseObject(
   {
-    openapi: text.regex(/^3\.1\./, { error: 'is not 3.1: the gateway publishes OpenAPI 3.1' }),
+    openapi: z.string(version).regex(/^3\.1\./, version),
     info: z
       .looseObject(
         {

@@ -144,6 +144,10 @@ const refused: Record<string, Record<string, string>> = {
   'services.yaml:2:13: services.orders.paths.0 is not a base path such as /v1': byPath('/docs'),
   'orders.yaml:9:1: Unexpected flow-seq-end token': { 'orders.yaml': `${orders}]` },
   'orders.yaml:1:1: openapi is not 3.1: the gateway publishes OpenAPI 3.1': inOrders('3.1.1', '3.0.3'),
+  ': openapi is not 3.1: the gateway publishes OpenAPI 3.1, as in openapi: 3.1.1': inOrders(
+    'openapi: 3.1.1',
+    "swagger: '2.0'",
+  ),
   'other.yaml:4:3: /orders is a path of orders, too': others((text) => text),
   'other.yaml:4:3: /boxes/{any} overlaps /boxes/mine of orders': {
     ...others((text) => text.replace('/orders:', `/boxes/{any}:\n    ${pathParameter('any')}`)),
@@ -178,7 +182,7 @@ const refusedOfApi: Record<string, string> = {
     '{ keyPrefix: key_ }',
   'services.yaml:1:8: api.keyVariable is not the name of a variable such as COURIER_KEY: use up to 64 upper-case letters, digits and _':
     '{ keyVariable: $KEY }',
-  'services.yaml:1:8: api.basePath is not a base path such as /v1 or /orders/v2: /docs, /portal and /openapi.json are of the gateway':
+  'services.yaml:1:8: api.basePath is not a base path such as /v1 or /orders/v2, without a slash at its end: /docs, /portal and /openapi.json are of the gateway':
     '{ basePath: /v1/ }',
   'services.yaml:1:8: api.name is not known': '{ name: Boxes }',
   'services.yaml:1:18: api.portal.color is not a color such as "#0b6157": write # and six hexadecimal digits, in quotes':
