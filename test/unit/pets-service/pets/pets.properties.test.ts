@@ -19,7 +19,6 @@ const nearBounds = fc.oneof(
   fc.tuple(fc.constantFrom(min, max), fc.bigInt({ min: -3n, max: 3n })).map(([end, step]) => end + step),
   fc.bigInt({ min: min * 100n, max: max * 100n }),
 );
-const isInt64 = (value: bigint) => value >= min && value <= max;
 
 /** Result; undefined for a client error, which has to have this code. Any other error is thrown. */
 function resultOf<T>(parse: () => T, code = 'invalid_request'): T | undefined {
@@ -43,28 +42,18 @@ describe('a 64-bit integer', () => {
     );
   });
 
-  test('is recognized by its value, in any notation', () => {
-    const notation = fc.record({
-      sign: fc.constantFrom('', '-'),
-      whole: fc.bigInt({ min: 0n, max: 10n ** 21n }),
-      fraction: fc.option(fc.stringMatching(/^[0-9]{0,4}0{0,20}$/), { nil: '' }),
-      exponent: fc.option(fc.integer({ min: -25, max: 25 }), { nil: 0 }),
-    });
-    fc.assert(
-      fc.property(notation, ({ sign, whole, fraction, exponent }) => {
-        const point = fraction === '' ? '' : `.${fraction}`;
-        const source = `${sign}${whole}${point}${exponent === 0 ? '' : `e${exponent}`}`;
-        // The expected value in exact arithmetic: digits times a power of ten.
-        const digits = BigInt(`${whole}${fraction}`) * (sign === '-' ? -1n : 1n);
-        const power = exponent - fraction.length;
-        const divisor = power < 0 ? 10n ** BigInt(-power) : 1n;
-        const value = power < 0 ? digits / divisor : digits * 10n ** BigInt(power);
-        const isWhole = digits % divisor === 0n;
-        const expected = isWhole && isInt64(value) ? value : Number(source);
-        expect(JSON.parse(source, int64Reviver)).toBe(expected);
-      }),
-      { numRuns: 2000 },
-    );
+  test.each([
+    ['1.0', 1n],
+    ['-0', 0n],
+    ['1.2e1', 12n],
+    ['100E-2', 1n],
+    ['9007199254740993.00', 9_007_199_254_740_993n],
+    ['-9223372036854775808', min],
+    ['9223372036854775808', undefined],
+    ['1.00000000000000000001', undefined],
+    ['1e-1', undefined],
+  ])('is recognized by its value, in any notation: %s', (source, value) => {
+    expect(JSON.parse(source, int64Reviver)).toBe(value ?? Number(source));
   });
 
   // In quadratic time any of these would take minutes.
