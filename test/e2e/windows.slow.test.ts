@@ -37,7 +37,10 @@ describe('each window', { tags: ['chromium'], timeout: 120_000 }, () => {
     await expect
       .poll(async () => (await started.pets(key)).header('RateLimit-Policy'))
       .toContain(`"${name}";q=5;`);
-    expect(await json('customers', 'set', customerId, `--${name}`, '4')).toMatchObject({ [name]: 4 });
+    const own = (limit: string) => ['customers', 'set', customerId, `--${name}`, limit];
+    expect(await json(...own('3'), '--dry-run')).toMatchObject({ [name]: 3 });
+    expect(await json('customers', 'show', customerId)).toMatchObject({ [name]: null });
+    expect(await json(...own('4'))).toMatchObject({ [name]: 4 });
     await expect.poll(async () => (await started.pets(key)).status).toBe(429);
     const refused = await started.pets(key);
     expect(refused.header('RateLimit-Policy')).toContain(`"${name}";q=4;`);
@@ -74,7 +77,7 @@ describe('each window', { tags: ['chromium'], timeout: 120_000 }, () => {
     expect(await redis.hget(record, name)).toBe('4');
 
     // Back to the plan.
-    expect(await json('customers', 'set', customerId, `--${name}`, 'plan')).toMatchObject({ [name]: null });
+    expect(await json(...own('plan'))).toMatchObject({ [name]: null });
 
     // The file of the plans.
     expect((await run('plans', 'export')).stdout).toMatch(

@@ -19,6 +19,7 @@ import { windowTexts } from './customer-limits.ts';
 import {
   changeCustomer,
   createCustomer,
+  previewCustomer,
   removeCustomer,
   resetDay,
   resumeCustomer,
@@ -181,6 +182,7 @@ export const customerOperations = [
     input: customerChangeInput,
     seen: seenRev,
     ...shown,
+    preview: (session, { target, input }) => previewCustomer(session, target, input),
     run: (session, { target, input, seen }) => changeCustomer(session, target, { ...input, ...seen }),
   }),
   changeAndShow({

@@ -59,6 +59,13 @@ export async function changeCustomer(session: Session, id: string, { rev, ...cha
   return readCustomerView(session, record);
 }
 
+/** The customer as changeCustomer would leave it. @throws InvalidOperation as changeCustomer does */
+export async function previewCustomer(session: Session, id: string, change: CustomerChange) {
+  const edited = withChange(await showCustomer(session.redis, id), change);
+  await assertPermitted(session.redis, edited);
+  return readCustomerView(session, edited);
+}
+
 /** Refuses all keys of a customer from their next request on. Suspending it again changes nothing. */
 export async function suspendCustomer(session: Session, id: string): Promise<CustomerView> {
   const suspendedAt = new Date(session.now()).toISOString();
