@@ -19,34 +19,42 @@ export function createLocalQuota({ now }: { now: () => number }) {
     counters.set(name, new RateLimiterMemory({ points, duration }));
   }
 
+  async function decide(customerId: string, limits: Limits, units: number): Promise<Allowed | Limited> {
+    const nowMs = now();
+    const counted = await Promise.all(
+      Array.from(counters).flatMap(([name, counter]) => {
+        const limit = limits[name];
+        if (limit === undefined) return [];
+        const leftMs = alignedLeftMs(name, nowMs);
+        const window = `${customerId}:${nowMs + leftMs}`;
+        return [
+          counter
+            .penalty(window, units)
+            .then(({ consumedPoints }) => ({ name, counter, window, limit, leftMs, used: consumedPoints })),
+        ];
+      }),
+    );
+    const allowed = counted.every(({ used, limit }) => used <= limit);
+    // A refused request uses no quota, here as in Redis.
+    if (!allowed) await Promise.all(counted.map(({ counter, window }) => counter.reward(window, units)));
+    const uses = Object.fromEntries(
+      counted.map(({ name, used, leftMs }) => [name, { used: used - (allowed ? 0 : units), leftMs }]),
+    );
+    return decisionOf(allowed, limits, { units, uses, nowMs });
+  }
+
+  let last: Promise<unknown> = Promise.resolve();
   return {
     /**
      * Decides without Redis: this process alone admits the whole limit. Windows go on when Redis is back, so that a Redis that
      * comes and goes does not grant the limit again each time.
      * @param units what the request costs
      */
-    async consume(customerId: string, limits: Limits, units = 1): Promise<Allowed | Limited> {
-      const nowMs = now();
-      const counted = await Promise.all(
-        Array.from(counters).flatMap(([name, counter]) => {
-          const limit = limits[name];
-          if (limit === undefined) return [];
-          const leftMs = alignedLeftMs(name, nowMs);
-          const window = `${customerId}:${nowMs + leftMs}`;
-          return [
-            counter
-              .penalty(window, units)
-              .then(({ consumedPoints }) => ({ name, counter, window, limit, leftMs, used: consumedPoints })),
-          ];
-        }),
-      );
-      const allowed = counted.every(({ used, limit }) => used <= limit);
-      // A refused request uses no quota, here as in Redis.
-      if (!allowed) await Promise.all(counted.map(({ counter, window }) => counter.reward(window, units)));
-      const uses = Object.fromEntries(
-        counted.map(({ name, used, leftMs }) => [name, { used: used - (allowed ? 0 : units), leftMs }]),
-      );
-      return decisionOf(allowed, limits, { units, uses, nowMs });
+    consume(customerId: string, limits: Limits, units = 1): Promise<Allowed | Limited> {
+      // One after another: none sees what a refused one is about to give back.
+      const decision = last.then(() => decide(customerId, limits, units));
+      last = decision.catch(() => {});
+      return decision;
     },
   };
 }

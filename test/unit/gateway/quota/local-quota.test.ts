@@ -24,6 +24,10 @@ test('a parallel burst is allowed exactly the remaining requests, and what is re
     outcome: 'allowed',
     windows: { minute: { remaining: 0 }, day: { remaining: 939 } },
   });
+  // A costly one that is refused takes nothing from those beside it.
+  const costs = [60, 60, 1, 1].map((cost) => quota.consume('c', { minute: 100 }, cost));
+  const outcomes = (await Promise.all(costs)).map(({ outcome }) => outcome);
+  expect(outcomes).toEqual(['allowed', 'limited', 'allowed', 'allowed']);
   // Each customer has its own windows.
   expect(await quota.consume('b', { minute: 60 })).toMatchObject({ windows: { minute: { remaining: 59 } } });
 });
