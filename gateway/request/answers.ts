@@ -8,6 +8,7 @@ import type { PublicAddress } from '../platform/http/addresses.ts';
 import { assertSmallBody, assertWellFormed, awaitsContinue } from '../platform/http/request.ts';
 import { sendJson } from '../platform/http/response.ts';
 import type { RedisClient } from '../platform/redis/redis-client.ts';
+import { nameWrongType } from '../platform/redis/redis-errors.ts';
 import { RedisUnavailable, type RedisGate } from '../platform/redis/redis-gate.ts';
 import type { AddressLimit } from '../quota/address-limit.ts';
 import type { Plans } from '../quota/plans.ts';
@@ -301,7 +302,7 @@ export function createUsageLookup({ redis, gate, plans, banPolicy, usagePolicy }
     } catch (error) {
       if (error instanceof GatewayError) throw error;
       const headers = error instanceof RedisUnavailable ? { 'Retry-After': '1' } : {};
-      throw new GatewayError('service_unavailable', { cause: error, headers });
+      throw new GatewayError('service_unavailable', { cause: nameWrongType(error), headers });
     }
   };
 }

@@ -57,6 +57,13 @@ describe('GET /v1/usage', () => {
     expect((await usage(key)).json).toMatchObject({ minute: { limit: 1, used: 2, remaining: 0 } });
   });
 
+  test('without a counter that can be read is 503, and the log names the customer', async () => {
+    const { key, customerId } = await kit.issue();
+    await kit.redis.rpush(redisKeys.openWindow(customerId, 'minute'), 'oops');
+    expect((await usage(key)).status).toBe(503);
+    await expect.poll(kit.gateway.output).toContain(`gw:*{${customerId}}* holds a value of another type`);
+  });
+
   test('works during a ban, and returns the end of the ban', async () => {
     const { key, customerId, keyHash } = await kit.issue();
     await kit.redis.set(redisKeys.ban({ customerId, keyHash }), '1', 'PX', 90_000);
