@@ -119,7 +119,8 @@ export function shadowIssue(plan: ByPlanField<unknown>): string | undefined {
 }
 
 /**
- * The window by which shadow limits of a plan would have refused a request that was served.
+ * The window by which shadow limits of a plan would have refused a request that was served. All that was served counts, so
+ * it tells more than they would refuse if requests differ in cost, or several windows have one.
  * @param own limits of the customer, in whose windows those of the plan do not count
  */
 export function windowOverShadow(states: WindowStates, shadow: Limits, own: Limits): WindowName | undefined {

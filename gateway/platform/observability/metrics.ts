@@ -101,7 +101,7 @@ export function createMetrics() {
     quotaRefusals: counter('quota_refusals', 'Requests refused because a window was used up', byWindow),
     shadowRefusals: counter(
       'shadow_refusals',
-      'Requests served above a shadow limit of their plan',
+      'Requests served above a shadow limit of their plan; more than it would refuse if costs differ',
       byWindow,
     ),
     nearLimit: counter(
