@@ -170,7 +170,9 @@ export async function readUsageTotals(redis: RedisClient, month: string): Promis
 export const keyUseSchema = z
   .object({
     lastUsedAt: z.iso.datetime(),
-    servedToday: z.int().describe('Requests of this UTC day that were not refused'),
+    servedToday: z
+      .int()
+      .describe('Requests of this UTC day that were not refused, also those that were given back'),
     refusedToday: z.int().describe('Requests of this UTC day that a limit or a ban refused'),
   })
   .meta({ id: 'KeyUse' });
