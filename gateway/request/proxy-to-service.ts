@@ -84,6 +84,9 @@ function serviceOf({ locals }: Response): RoutedService {
   return locals.route.service;
 }
 
+const describedHeaders = (req: Request, res: Response) =>
+  operationOf(serviceOf(res), req.method)?.requestHeaders;
+
 function createServiceTransport(
   { name, upstreams, timeoutMs, maxStreamsOfCustomer, setCookie, authorize }: ServiceUpstream,
   { isProxy, publicAddress, keyHeader, webSockets, spans }: Omit<ProxyToServiceDependencies, 'upstreams'>,
@@ -93,6 +96,10 @@ function createServiceTransport(
     upstreams,
     timeoutMs,
     requestHeaders,
+    takesIdempotencyKey(req, res) {
+      const described = describedHeaders(req, res);
+      return described !== 'all' && described?.has('idempotency-key') === true;
+    },
     takeStream({ locals }) {
       const freeSlot = takeStreamSlot(callerOf(locals).customerId);
       if (freeSlot === undefined) throw new TooManyStreams();
@@ -128,7 +135,7 @@ function createServiceTransport(
       requestId: res.locals.requestId,
       hasBody: res.locals.body !== undefined,
       keyHeader,
-      described: operationOf(serviceOf(res), req.method)?.requestHeaders,
+      described: describedHeaders(req, res),
       isTraced: spans !== undefined,
     });
   }

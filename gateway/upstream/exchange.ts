@@ -341,8 +341,9 @@ class Exchange<Req extends IncomingMessage, Res extends ServerResponse>
     }
     if (error === undefined) return this.#done();
     const isHarmless = isSafe(this.#req) || this.#firstSentAt === undefined;
-    const retry = { safe: isHarmless, idempotent: hasIdempotencyKey(this.#headers) };
-    this.#done(upstreamError(error, retry));
+    const takesKey = this.#options.takesIdempotencyKey?.(this.#req, this.#res) === true;
+    const idempotent = takesKey ? hasIdempotencyKey(this.#headers) : undefined;
+    this.#done(upstreamError(error, { safe: isHarmless, idempotent }));
   }
 }
 

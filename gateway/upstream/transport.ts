@@ -18,6 +18,8 @@ export interface TransportOptions<Req extends IncomingMessage, Res extends Serve
   timeoutMs: number;
   /** Headers for the upstream, names and values in turn. */
   requestHeaders: (req: Req, res: Res) => string[];
+  /** Whether a request with an Idempotency-Key can be sent again: its operation describes that header. */
+  takesIdempotencyKey?: (req: Req, res: Res) => boolean;
   /** The body for the upstream: complete, or a stream of one that is still arriving. */
   requestBody: (res: Res) => Buffer | Readable | null;
   /** Counts a stream of the caller. @returns a function that undoes it @throws GatewayError if the caller has too many */

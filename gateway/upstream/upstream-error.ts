@@ -44,8 +44,11 @@ export class TooManyStreams extends GatewayError {
 interface RetryOptions {
   /** Whether the request can be sent again without harm. */
   safe: boolean;
-  /** Whether the request carried an Idempotency-Key: a client that repeats it gets the first response again. */
-  idempotent?: boolean;
+  /**
+   * Whether the request carried an Idempotency-Key: a client that repeats it gets the first response again. Undefined if its
+   * operation does not describe that header, so that the service may not know it.
+   */
+  idempotent?: boolean | undefined;
 }
 
 /**
@@ -70,13 +73,15 @@ export function upstreamError(error: unknown, retry: RetryOptions): GatewayError
 /** An error after which the upstream may have carried the request out. */
 function withUnknownOutcome(
   { code, cause, message, headers: own }: GatewayError,
-  { safe, idempotent = false }: RetryOptions,
+  { safe, idempotent }: RetryOptions,
 ): GatewayError {
-  const headers = safe || idempotent ? { ...own, ...retryAfter } : own;
+  const headers = safe || idempotent === true ? { ...own, ...retryAfter } : own;
   if (safe) return new GatewayError(code, { headers, cause, message });
-  const advice = idempotent
-    ? 'Send it again with the same Idempotency-Key.'
-    : 'Look whether it was before you send it again, and give each request an Idempotency-Key.';
+  const giveKeys = idempotent === undefined ? '' : ', and give each request an Idempotency-Key';
+  const advice =
+    idempotent === true
+      ? 'Send it again with the same Idempotency-Key.'
+      : `Look whether it was before you send it again${giveKeys}.`;
   const advised = `${message} The request may have been carried out. ${advice}`;
   return new GatewayError(code, { headers, cause, message: advised });
 }

@@ -116,6 +116,7 @@ describe('proxying', () => {
       expectError(postResponse, 502, 'upstream_error');
       // The upstream may have executed it, so a retry might create it twice.
       expect(postResponse.header('Retry-After')).toBeUndefined();
+      expect(postResponse.text).toContain('give each request an Idempotency-Key');
       expect(kit.upstream.seen.length - before).toBe(3);
     });
   });

@@ -67,6 +67,9 @@ describe('the response to an upstream error', () => {
       upstreamError(new GatewayError(code), retry).message;
     expect(messageFor({ safe: true })).toBe(plain);
     expect(messageFor({ safe: false })).toBe(
+      `${plain} The request may have been carried out. Look whether it was before you send it again.`,
+    );
+    expect(messageFor({ safe: false, idempotent: false })).toBe(
       `${plain} The request may have been carried out. Look whether it was before you send it again, and give each request an Idempotency-Key.`,
     );
     expect(messageFor({ safe: false, idempotent: true })).toBe(
