@@ -159,6 +159,10 @@ function checkResponse(req: Request, status: number, headers: UpstreamHeaders): 
     throw new UnsuitableResponse(`the upstream refused the internal token with ${status}`);
   if (status === 304 && !isConditional(req))
     throw new UnsuitableResponse('the upstream responded 304 to a request without a condition');
+  const { 'transfer-encoding': coding = 'chunked' } = headers;
+  // The header does not pass, so the client could not decode it.
+  if (String(coding).toLowerCase() !== 'chunked')
+    throw new UnsuitableResponse("the upstream's response has a transfer coding other than chunked");
   if (status > 599 || Array.isArray(headers['content-type']))
     throw new UnsuitableResponse(`the upstream's response with status ${status} is not valid HTTP`);
 }

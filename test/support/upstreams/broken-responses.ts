@@ -95,6 +95,7 @@ export const brokenResponses: BrokenResponse[] = [
     'cut',
     `${ok}Transfer-Encoding: chunked\r\n\r\nzz\r\n[]\r\n0\r\n\r\n`,
   ),
+  bytes('a transfer coding', 502, `${ok}Transfer-Encoding: gzip, chunked\r\n\r\n2\r\n[]\r\n0\r\n\r\n`),
   bytes('a body longer than its Content-Length', 200, `${complete}, and more`),
   bytes('an unsolicited second response', 200, `${complete}${complete.replace('[]', '{}')}`),
   // Written by Node, because the connection is reused.
