@@ -36,7 +36,6 @@ import {
   resolveReference,
   textOf,
   withPrefix,
-  type Description,
   type Fields,
 } from './service-description.ts';
 
@@ -49,10 +48,8 @@ declare global {
 
 export type ApiDescription = ReturnType<typeof loadApiDescription>;
 
-type DescribedService = Pick<ServiceConfig, 'name' | 'description' | 'upgrade'> & {
-  paths?: readonly string[];
-  maxBodyBytes?: number;
-};
+type DescribedService = Pick<ServiceConfig, 'name' | 'description' | 'upgrade'> &
+  Partial<Pick<ServiceConfig, 'paths' | 'maxBodyBytes'>>;
 
 /** What the description says of the API as a whole. */
 type PublishedApi = Partial<Pick<ApiConfig, 'title' | 'basePath' | 'keyHeader'>>;
@@ -225,11 +222,7 @@ function bodySize(services: readonly DescribedService[]): string {
   return bytes === defaultMaxBodyBytes ? '1 MiB' : `${bytes} bytes`;
 }
 
-function readOwnDescription(
-  basePaths: readonly string[],
-  keyHeader: string | undefined,
-  size: string,
-): Description {
+function readOwnDescription(basePaths: readonly string[], keyHeader: string | undefined, size: string) {
   const text = readFileSync(new URL('../openapi.yaml', import.meta.url), 'utf8')
     .replaceAll('{{basePaths}}', basePaths.map((path) => `\`${path}\``).join(', '))
     .replaceAll('{{keyPrefix}}', keyPrefix())

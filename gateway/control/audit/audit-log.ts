@@ -107,10 +107,12 @@ function parseMatching(items: readonly StreamItem[], filter: AuditFilter): Audit
       texts.set(fields[index] ?? '', fields[index + 1] ?? '');
     }
     const [who = '', action = '', target = ''] = ['who', 'action', 'target'].map((name) => texts.get(name));
+    // A program is recorded as `billing (token_09c3819fc89b)`.
+    const names = /^(.+) \((token_[\da-f]+)\)$/.exec(who) ?? [who];
     const atMs = Number(id.split('-')[0]);
     const matches =
       action.startsWith(beginning) &&
-      (person === undefined || namesIn(who).includes(person.trim().toLowerCase())) &&
+      (person === undefined || names.some((name) => name.toLowerCase() === person.trim().toLowerCase())) &&
       (targets === undefined || targets.includes(target)) &&
       (since === undefined || atMs >= since.getTime()) &&
       (until === undefined || atMs < until.getTime());
@@ -129,12 +131,6 @@ function parseMatching(items: readonly StreamItem[], filter: AuditFilter): Audit
       ...(notMade === undefined ? {} : { notMade }),
     };
   });
-}
-
-/** What a filter may call who made a change. A program is recorded as `billing (token_09c3819fc89b)`. */
-function namesIn(who: string): string[] {
-  const names = /^(.+) \((token_[\da-f]+)\)$/.exec(who) ?? [who];
-  return names.map((name) => name.toLowerCase());
 }
 
 const maxTimeMs = 8.64e15;

@@ -119,10 +119,11 @@ export function serveDocs(
   );
   function findFor(path: string, req: Request) {
     const file = find(path);
-    if (file === undefined || !path.endsWith('.md') || publicAddress.fixed !== undefined) return file;
-    const text = file.text.replaceAll(sampleOrigin, publicAddress.baseUrl(req) || sampleOrigin);
+    const origin = path.endsWith('.md') && publicAddress.fixed === undefined && publicAddress.baseUrl(req);
+    if (file === undefined || !origin) return file;
     // A shared cache could give one client what another one's headers have made.
-    return { ...file, text, headers: { 'Cache-Control': 'private, max-age=300' } };
+    const headers = { 'Cache-Control': 'private, max-age=300' };
+    return { ...file, text: file.text.replaceAll(sampleOrigin, origin), headers };
   }
   return {
     match: (path: string) => match(path) ?? (path.endsWith('/') ? match(path.slice(0, -1)) : undefined),

@@ -103,13 +103,9 @@ class AskDialog extends ActingElement {
     const form = formTexts(event);
     changeReason.text = form('change-reason');
     void this.act(async () => {
-      try {
-        this.secret = (await this.run(form, this.initial)) ?? undefined;
-      } finally {
-        changeReason.text = '';
-      }
+      this.secret = (await this.run(form, this.initial)) ?? undefined;
       if (this.secret === undefined) this.close();
-    });
+    }).finally(() => (changeReason.text = ''));
   }
 
   stored() {

@@ -55,14 +55,10 @@ export function pastedKey(text: string): string | undefined {
 export const openKey = (page: ActingElement, text: string) =>
   page.act(async () => router.navigate(keyPath((await findOne('key', text)).id)));
 
-/**
- * The first customers or keys that a text finds. The API reads a part of many records at a time.
- * @param isAsked false once nobody waits for them any more
- */
+/** The first customers or keys that a text finds, while they are asked for: the API reads a part of many records at a time. */
 export async function findNamed(noun: string, text: string, count: number, isAsked = () => true) {
   const found: Named[] = [];
-  let path = url`/api/${noun}s?search=${text}&limit=${count}`;
-  for (;;) {
+  for (let path = url`/api/${noun}s?search=${text}&limit=${count}`; ;) {
     const { items, next } = await api.get<Page<Named>>(path);
     found.push(...items);
     if (next === null || found.length >= count || !isAsked()) return found.slice(0, count);

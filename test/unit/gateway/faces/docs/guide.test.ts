@@ -42,17 +42,13 @@ test("an API without a guide gets one of the gateway's, with its own first GET o
   expect(idsOf(guide).slice(0, 5).join(' ')).toBe(first);
 });
 
-test("a body's largest size is that of the service", () => {
-  const sizeIn = (...sizes: number[]) => {
-    const own = sizes.map((maxBodyBytes, index) => {
-      const name = `s${index}`;
-      return { name, description: undefined, paths: [`/${name}`], maxBodyBytes };
-    });
-    return loadApiDescription(undefined, own).json.match(/(?<=body is larger than )[\w ]+(?= \()/)?.[0];
-  };
-  expect(sizeIn(60_000_000)).toBe('60000000 bytes');
-  expect(sizeIn(1_048_576, 1_048_576)).toBe('1 MiB');
-  expect(sizeIn(1_048_576, 60_000_000)).toBe('the service accepts');
+test.each([
+  ['60000000 bytes', [60_000_000]],
+  ['1 MiB', [1_048_576, 1_048_576]],
+  ['the service accepts', [1_048_576, 60_000_000]],
+])('the published description says that a body is not larger than %s', (size, limits) => {
+  const own = limits.map((maxBodyBytes, index) => Object.assign({}, services[index], { maxBodyBytes }));
+  expect(loadApiDescription(undefined, own).json).toContain(`body is larger than ${size} (`);
 });
 
 test('every code of the gateway and of the services is explained, each once, also in a guide that leaves it out', () => {
