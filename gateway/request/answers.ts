@@ -240,7 +240,7 @@ function usageBody(caller: Caller, usage: LookedUpUsage) {
   };
 }
 
-const ownBanReason = 'It kept sending requests after refusals.';
+const ownBanReason = 'It kept sending requests when refused.';
 
 function windowJson({ limit, used, remaining, resetMs }: UsedWindow, nowMs: number) {
   return { limit, used, remaining, resetsAt: wholeSecond(nowMs + resetMs) };

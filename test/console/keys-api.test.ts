@@ -187,7 +187,7 @@ describe('the API of keys', () => {
       body: { message: `The key ${key.id} is not banned` },
     });
     await started.redis.set(redisKeys.ban(key), '2', 'PX', 60_000);
-    const ofGateway = 'kept sending requests after refusals (consecutive ban 2)';
+    const ofGateway = 'kept sending requests when refused (consecutive ban 2)';
     expect((await api('GET', `/keys/${key.id}`)).body).toMatchObject({ ban: { reason: ofGateway } });
   });
 

@@ -134,5 +134,5 @@ async function describe(session: Session, id: string) {
 /** Gateways write the number of bans in a row, operators write a reason. */
 function describeBan(value: string): string {
   const count = consecutiveBan(value);
-  return count === undefined ? value : `kept sending requests after refusals (consecutive ban ${count})`;
+  return count === undefined ? value : `kept sending requests when refused (consecutive ban ${count})`;
 }

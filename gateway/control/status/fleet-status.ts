@@ -159,7 +159,10 @@ async function readInvalidSettings(redis: RedisClient, processes: readonly Fleet
   const reports = processes.flatMap(({ invalidSettings }) => invalidSettings);
   const byKey = Map.groupBy(reports, ({ key }) => key);
   // A process reports an operator's own plan only when it serves a key on it.
-  for (const key of await findMissingPlans(redis)) if (!byKey.has(key)) byKey.set(key, []);
+  for (const name of await readLimitedPlans(redis)) {
+    const key = redisKeys.plan(name);
+    if (!builtInPlans.has(name) && !byKey.has(key) && !(await redis.exists(key))) byKey.set(key, []);
+  }
   return Promise.all(
     Array.from(byKey, async ([key, ofKey]) => ({
       key,
@@ -172,11 +175,3 @@ async function readInvalidSettings(redis: RedisClient, processes: readonly Fleet
 }
 
 const planIsMissing = 'is missing: keys on this plan get 503 from a gateway that has not served one before';
-
-/** Redis keys of operators' own plans that are listed and not there. */
-async function findMissingPlans(redis: RedisClient): Promise<string[]> {
-  const names = (await readLimitedPlans(redis)).filter((name) => !builtInPlans.has(name));
-  const keys = names.map((name) => redisKeys.plan(name));
-  const found = await Promise.all(keys.map((key) => redis.exists(key)));
-  return keys.filter((_key, index) => found[index] === 0);
-}
