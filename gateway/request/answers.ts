@@ -63,15 +63,13 @@ export function allowOrigins(dependencies: AllowOriginsDependencies): RequestHan
       headers.setAll(originHeaders(origin));
       if (!headers.has('Access-Control-Allow-Origin')) return next();
       if (req.method === 'OPTIONS' && req.headers['access-control-request-method'] !== undefined) {
-        assertWellFormed(req);
-        res.locals.decision = 'free';
         headers.set('Access-Control-Allow-Methods', route.allow.join(', '));
         // The asterisk does not cover Authorization. A header that means nothing to the operation is dropped later.
         headers.set('Access-Control-Allow-Headers', 'Authorization, *');
         headers.set('Access-Control-Max-Age', preflightMaxAge);
-        // Also for a path that does not exist: without it the page could not read the 404.
-        res.writeHead(204, headers.toRaw()).end();
-        return;
+        // As any OPTIONS, also for a path that does not exist: without it the page could not read the 404.
+        res.locals.route = route;
+        return next();
       }
       // The gateway's own pages send an Origin, too, unless they only read.
       res.locals.isFromOtherSite = URL.parse(publicAddress.baseUrl(req))?.origin !== origin;

@@ -29,7 +29,7 @@ describe('pages of other sites', () => {
 
   test('a preflight of an allowed site says what its pages may send', async () => {
     const response = await ask('/v1/pets', shop);
-    expect([response.status, response.text]).toEqual([204, '']);
+    expect([response.status, response.text, response.header('X-RateLimit-Limit')]).toEqual([204, '', '60']);
     expect(corsOf(response.headers)).toEqual({
       vary: 'Origin',
       'access-control-allow-origin': shop,
@@ -42,7 +42,10 @@ describe('pages of other sites', () => {
 
   test('a preflight for a path that does not exist succeeds, so that the page can read the 404', async () => {
     const { key } = await restricted();
-    expect(await ask('/v1/nothing', shop)).toMatchObject({ status: 204 });
+    expect(await ask('/v1/nothing', shop)).toMatchObject({
+      status: 204,
+      headers: { 'x-ratelimit-limit': '60' },
+    });
     const response = await send(`${kit.gateway.url}/v1/nothing`, { key, ...from(shop) });
     expect(response.json).toMatchObject({ code: 'not_found' });
     expect(response.header('access-control-allow-origin')).toBe(shop);
