@@ -94,6 +94,15 @@ describe('HTTP protocol errors and edge cases', () => {
     expect(errors).toEqual([]);
   });
 
+  test.each(['GET /v1/pets', 'HEAD /v1/usage', 'OPTIONS /v1/pets', 'GET /openapi.json'])(
+    'the connection is closed after the response to %s if its body may have no end',
+    async (line) => {
+      const fields = `Host: x\r\nAuthorization: Bearer ${key}\r\nTransfer-Encoding: chunked`;
+      const bytes = `${line} HTTP/1.1\r\n${fields}\r\n\r\n1\r\na\r\n`;
+      expect(await sendRaw(kit.gateway.port, bytes)).toMatch(/^HTTP\/1\.1 20[^]*^Connection: close\r$/m);
+    },
+  );
+
   test('a body of exactly 1 MiB is forwarded', async () => {
     const body = 'a'.repeat(1024 * 1024);
     expect((await send(`${kit.gateway.url}/v1/pets`, { method: 'POST', key, body })).status).toBe(200);

@@ -2,6 +2,7 @@ import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'n
 import { Server as NetServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Shutdown } from '#runtime/lifecycle.ts';
+import { isSafe } from './request.ts';
 
 /** A request on a connection, and its response. */
 export interface Exchange {
@@ -94,6 +95,9 @@ export function createPipelines(
       if (pipeline.requests >= maxRequestsPerConnection) res.shouldKeepAlive = false;
       // Node's parser drops what follows an Upgrade in the same read, so a later response would be taken for another's.
       if (req.headers.upgrade !== undefined) res.shouldKeepAlive = false;
+      // A body without a length may have no end, and with these methods the response does not wait for it.
+      if (req.headers['transfer-encoding'] !== undefined && (isSafe(req) || req.method === 'OPTIONS'))
+        res.shouldKeepAlive = false;
       if (pipeline.serving === undefined) begin(socket, pipeline, exchange);
       else if (pipeline.waiting.length < maxWaiting || waitingInAll < maxWaitingInAll) {
         wait(socket, pipeline, exchange);
