@@ -182,7 +182,7 @@ function createParts(dependencies: GatewayDependencies, api: ApiDescription) {
     decide: spans === undefined ? decide : (...args) => spans.traceDecision(() => decide(...args)),
     giveBack,
   };
-  const addressLimit = createAddressLimit({ redis, gate, limit: plans.anonymousMinute, log });
+  const addressLimit = createAddressLimit({ redis, gate, limit: plans.anonymousMinute });
   const isProxy = createIsProxy(dependencies.trustProxy);
   const publicAddress = createPublicAddress(publicUrl, isProxy);
   return {

@@ -1,11 +1,8 @@
-import { createLogThrottle } from '#runtime/log-throttle.ts';
 import { LRUCache } from 'lru-cache';
-import type { Logger } from 'pino';
 import { RateLimiterMemory, RateLimiterRedis, type RateLimiterRes } from 'rate-limiter-flexible';
 import type { WindowState } from '../limits/windows.ts';
 import { addressGroup } from '../platform/http/addresses.ts';
 import type { RedisClient } from '../platform/redis/redis-client.ts';
-import { isCommandError, nameWrongType } from '../platform/redis/redis-errors.ts';
 import type { RedisGate } from '../platform/redis/redis-gate.ts';
 import { redisKeys } from '../platform/redis/redis-keys.ts';
 
@@ -16,33 +13,29 @@ interface AddressLimitDependencies {
   gate: RedisGate;
   /** Requests a minute and address, as an operator last set it. */
   limit: () => number;
-  log: Logger;
 }
 
 const windowSeconds = 60;
 const windowMs = windowSeconds * 1000;
 
 /** Limit of one address for requests without a valid key. Requests with a valid key never touch it. */
-export function createAddressLimit({ redis, gate, limit, log }: AddressLimitDependencies) {
+export function createAddressLimit({ redis, gate, limit }: AddressLimitDependencies) {
   // The limiters only count: operators change the limit while this process runs.
   const points = Number.MAX_SAFE_INTEGER;
   const options = { points, duration: windowSeconds, keyPrefix: redisKeys.anonymousPrefix };
   // Not the time of day: a clock that is set back must not prolong a refusal.
   const refused = createRefusedAddresses({ now: () => performance.now() });
   const inMemory = new RateLimiterMemory(options);
-  const inRedis = new RateLimiterRedis({ ...options, storeClient: redis });
-  const isLogDue = createLogThrottle();
+  const inRedis = new RateLimiterRedis({ ...options, storeClient: redis, insuranceLimiter: inMemory });
 
-  /** Counts in memory after an error. The gate adds the timeout, and logs and remembers an outage. */
+  /** The library falls back to memory after an error; the gate adds the timeout and remembers an outage. */
   async function withLimiter<T>(
     use: (limiter: RateLimiterRedis | RateLimiterMemory) => Promise<T>,
   ): Promise<T> {
     if (!gate.open) return use(inMemory);
     try {
       return await gate.send(() => use(inRedis));
-    } catch (error) {
-      if (isCommandError(error) && isLogDue('command'))
-        log.error({ err: nameWrongType(error) }, 'an address without a valid key is not counted in Redis');
+    } catch {
       return use(inMemory);
     }
   }

@@ -30,13 +30,6 @@ describe('refused addresses', { tags: ['redis-server'] }, () => {
     expect(await metric('gateway_unauthenticated_requests_total{plan="anonymous"}')).toBe(7);
   });
 
-  test('what is no counter is named in the log, and the address is counted in memory', async () => {
-    const counter = `${redisKeys.anonymousPrefix}:198.51.100.9`;
-    await kit.redis.hset(counter, 'a', 'b');
-    expect(await statusOf('198.51.100.9')).toBe(401);
-    await expect.poll(kit.gateway.output).toContain(`${counter} holds a value of another type`);
-  });
-
   test('a served request, and one that is refused by its key, are of no address', async () => {
     const before = await metric('gateway_unauthenticated_requests_total{plan="anonymous"}');
     const { key } = await kit.issue({ plan: 'pro', minute: 1 });

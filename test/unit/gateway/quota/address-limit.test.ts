@@ -1,4 +1,3 @@
-import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import type { RedisClient } from '../../../../gateway/platform/redis/redis-client.ts';
 import type { RedisGate } from '../../../../gateway/platform/redis/redis-gate.ts';
@@ -50,8 +49,7 @@ test('a prolonged refusal is remembered for another second, until it is forgotte
 
 test('without Redis, a process counts the requests of an address itself', async () => {
   const gate = { open: false } as RedisGate;
-  const log = pino({ enabled: false });
-  const { charge, peek } = createAddressLimit({ redis: {} as RedisClient, gate, limit: () => 2, log });
+  const { charge, peek } = createAddressLimit({ redis: {} as RedisClient, gate, limit: () => 2 });
   expect(await peek(group)).toEqual({ limit: 2, remaining: 2, resetMs: 60_000 });
   const charged = [await charge(group), await charge(group), await charge(group)];
   expect(charged.map(({ allowed, window }) => [allowed, window.remaining])).toEqual([
