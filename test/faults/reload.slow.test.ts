@@ -149,7 +149,7 @@ describe('SIGHUP to a gateway with two workers', { timeout: 120_000 }, () => {
 
 test('the workers go on if a new one does not start, and are as many if one exits meanwhile', async () => {
   const exitAtStart = `if(worker?.id===${workers + 1})process.exit(3)`;
-  const slowStart = `if(worker?.id===${workers + 2}){console.log('slow');Atomics.wait(new%20Int32Array(new%20SharedArrayBuffer(4)),0,0,2000)}`;
+  const slowStart = `if(worker?.id===${workers + 2}){console.log('slow');Atomics.wait(new%20Int32Array(new%20SharedArrayBuffer(4)),0,0,5000)}`;
   await using kit = await startReloadKit({
     ...twoWorkers,
     NODE_OPTIONS: `--import=data:text/javascript,const{worker}=(await(import('node:cluster'))).default;${exitAtStart};${slowStart}`,

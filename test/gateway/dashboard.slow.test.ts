@@ -37,7 +37,8 @@ describe('the metrics of a gateway with two workers and of a pets service', () =
   beforeAll(async () => {
     using redis = await connectRedis(services.redisUrl);
     await redis.hset(redisKeys.plan('pro'), 'shadowMinute', '200');
-    const { adminUrl } = services.gateway;
+    const { adminUrl, url } = services.gateway;
+    await send(`${url}/v1/pets`, { key: services.key });
     do gateway = await scrape(adminUrl);
     while (!gateway.includes('gateway_shadow_refusals_total{'));
     pets = await scrape(services.petsService.url);

@@ -159,9 +159,12 @@ async function readInvalidSettings(redis: RedisClient, processes: readonly Fleet
   const reports = processes.flatMap(({ invalidSettings }) => invalidSettings);
   const byKey = Map.groupBy(reports, ({ key }) => key);
   // A process reports an operator's own plan only when it serves a key on it.
-  for (const name of await readLimitedPlans(redis)) {
-    const key = redisKeys.plan(name);
-    if (!builtInPlans.has(name) && !byKey.has(key) && !(await redis.exists(key))) byKey.set(key, []);
+  const ownPlans = (await readLimitedPlans(redis)).filter((name) => !builtInPlans.has(name));
+  const missing = await Promise.all(
+    ownPlans.map(async (name) => (await redis.exists(redisKeys.plan(name))) === 0),
+  );
+  for (const name of ownPlans.filter((_name, index) => missing[index])) {
+    if (!byKey.has(redisKeys.plan(name))) byKey.set(redisKeys.plan(name), []);
   }
   return Promise.all(
     Array.from(byKey, async ([key, ofKey]) => ({

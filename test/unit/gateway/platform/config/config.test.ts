@@ -102,7 +102,6 @@ describe('an invalid setting is reported with the reason', () => {
     ['GATEWAY_WORKERS', '0', 'is not a whole number of workers from 1 to 256'],
     ['MAX_CONNECTIONS_PER_ADDRESS', '100000', 'is not a whole number from 1 to 99999'],
     ['SHUTDOWN_DELAY_MS', '-1', 'is not a whole number of milliseconds from 0 to 9999999'],
-    ['UPSTREAM_CONNECTIONS', '0', 'is not a whole number from 1 to 99999'],
     ['MAX_BODY_BYTES', '0', 'is not a whole number of bytes from 1 to 999999999999'],
     ['LOG_LEVEL', 'loud', 'is not one of fatal, error, warn, info, debug, trace, silent'],
     ['DEMO', '1', 'is neither true nor false'],
