@@ -44,8 +44,9 @@ async function start(config: Config): Promise<void> {
     keepAliveTimeout: config.KEEP_ALIVE_TIMEOUT_MS,
   };
   const serve: RequestListener = (req, res) => {
-    // Express would answer what is no path in HTML.
-    if (!URL.canParse(req.url ?? '', 'http://pets')) req.url = '/';
+    // Scheme and host of an absolute form are removed (RFC 9112 section 3.2.2). Express would answer what is no path in HTML.
+    const path = (req.url ?? '').replace(/^https?:\/\/[^/?#]*/i, '');
+    req.url = path.startsWith('/') ? path : '/';
     app(req, res);
   };
   const server = createServer(options, serve);

@@ -162,7 +162,8 @@ test('the workers go on if a new one does not start, and are as many if one exit
   // The next attempt works.
   const reloaded = kit.reload();
   await expect.poll(() => kit.gateway.output(), { timeout: 30_000 }).toContain('slow');
-  process.kill(pids[0] ?? 0, 'SIGKILL');
+  const [, first] = /"worker":1,"pid":(\d+),/.exec(kit.gateway.output()) ?? [];
+  process.kill(Number(first), 'SIGKILL');
   expect(await reloaded).toMatch(replaced);
   // The two, the slow one, the one in place of the killed one, and the successor of the other.
   await waitForWorkers(kit.gateway, 5, 60_000);

@@ -78,6 +78,7 @@ test('a caller cannot add labels: other paths, methods and names share one', asy
 test.each([
   ['http://store.example/v1/pets?limit=1', 200, /^\[\{"id":1,/],
   ['http://[', 404, /^\{"code":"not_found",/],
+  ['ttt://3', 404, /^\{"code":"not_found",/],
 ])('the target %s gets %i in JSON', async (target, status, body) => {
   const head = `GET ${target} HTTP/1.1\r\nHost: pets\r\nAuthorization: Bearer ${token}\r\nConnection: close\r\n\r\n`;
   const [start, received] = (await sendRaw(service.port, head)).split(/\r\n(?:.+\r\n)*\r\n/);

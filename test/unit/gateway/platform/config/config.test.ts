@@ -101,7 +101,6 @@ describe('an invalid setting is reported with the reason', () => {
     ['REQUEST_TIMEOUT_MS', '10s', timeReason],
     ['GATEWAY_WORKERS', '0', 'is not a whole number of workers from 1 to 256'],
     ['MAX_CONNECTIONS_PER_ADDRESS', '100000', 'is not a whole number from 1 to 99999'],
-    ['SHUTDOWN_DELAY_MS', '-1', 'is not a whole number of milliseconds from 0 to 9999999'],
     ['MAX_BODY_BYTES', '0', 'is not a whole number of bytes from 1 to 999999999999'],
     ['LOG_LEVEL', 'loud', 'is not one of fatal, error, warn, info, debug, trace, silent'],
     ['DEMO', '1', 'is neither true nor false'],
@@ -118,7 +117,6 @@ describe('an invalid setting is reported with the reason', () => {
     ['TRUST_PROXY', '::ffff:10.0.0.0/8', proxiesReason],
     // This would trust every IPv4 address.
     ['TRUST_PROXY', '::ffff:0:0/96', proxiesReason],
-    ['GATEWAY_HOST', ' ', 'is blank'],
     ['INTERNAL_TOKEN_PRIVATE_KEY_FILE', ' ', 'is blank'],
   ])('%s=%s', (name, value, reason) => {
     expect(issuesOf({ [name]: value })).toEqual([`${name}="${value}" ${reason}`]);
