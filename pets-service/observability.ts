@@ -36,14 +36,10 @@ function serializeError(error: unknown): unknown {
 
 const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
-/** Metrics and names of spans must not grow with methods and paths that a caller may have invented. */
+/** Undefined is a method or a path that a caller may have invented: metrics and names of spans must not grow with them. */
 function operationOf({ method, path }: Request) {
-  const route = /^\/v1\/pets\/[^/]+$/.test(path)
-    ? '/v1/pets/{petId}'
-    : path === '/v1/pets'
-      ? path
-      : 'unmatched';
-  return { route, method: methods.has(method) ? method : 'other' };
+  const ofOnePet = /^\/v1\/pets\/[^/]+$/.test(path) ? '/v1/pets/{petId}' : undefined;
+  return { method: methods.has(method) ? method : undefined, route: path === '/v1/pets' ? path : ofOnePet };
 }
 
 /**
@@ -58,18 +54,19 @@ export function recordAccess({ log, metrics }: { log: Logger; metrics: Metrics }
       const durationMs = performance.now() - startTime;
       // nginx's status for a caller that left before the response began. In logs and metrics only.
       const status = res.headersSent ? res.statusCode : 499;
-      const { route, method } = operationOf(req);
+      const operation = operationOf(req);
+      const { method = 'other', route = 'unmatched' } = operation;
       metrics.requests.inc({ route, method, status, caller: tokenCaller?.issuer ?? 'none' });
       metrics.requestSeconds.observe({ route, method }, durationMs / 1000);
       const span = trace.getTracer('pets-service').startSpan(
-        `${method} ${route}`,
+        [operation.method ?? 'HTTP', operation.route].filter(Boolean).join(' '),
         {
           kind: SpanKind.SERVER,
           startTime,
           attributes: {
-            'http.request.method': method === 'other' ? '_OTHER' : method,
-            'http.route': route,
-            'http.response.status_code': status,
+            'http.request.method': operation.method ?? '_OTHER',
+            'http.route': operation.route,
+            'http.response.status_code': res.headersSent ? status : undefined,
             'url.scheme': req.protocol,
             'pets.request_id': requestId,
             'pets.issuer': tokenCaller?.issuer,

@@ -67,7 +67,7 @@ export function proxyToService({ upstreams, ...dependencies }: ProxyToServiceDep
   const transports = upstreams.map((upstream) => createServiceTransport(upstream, dependencies));
   return function proxyToService(req, res, next) {
     const limit = isUpgrade(req, res.locals) ? webSockets.takePlace(callerOf(res.locals), res) : undefined;
-    if (limit === 'customer') throw new TooManyStreams('WebSockets');
+    if (limit === 'owner') throw new TooManyStreams('WebSockets');
     if (limit === 'total')
       throw new GatewayError('service_unavailable', {
         message: 'The gateway has too many WebSockets. Retry shortly.',
@@ -102,7 +102,7 @@ function createServiceTransport(
     },
     takeStream({ locals }) {
       const freeSlot = takeStreamSlot(callerOf(locals).customerId);
-      if (freeSlot === undefined) throw new TooManyStreams();
+      if (typeof freeSlot === 'string') throw new TooManyStreams();
       return freeSlot;
     },
     upgrade(req, { locals }) {

@@ -65,7 +65,7 @@ export function receive({ services }: ReceiveDependencies): RequestHandler {
       onBytes(bytes) {
         if (isLarge || bytes <= smallBodyBytes) return;
         const freeSlot = takeLargeBodySlot(callerOf(res.locals).customerId);
-        if (freeSlot === undefined)
+        if (typeof freeSlot === 'string')
           throw new GatewayError('service_unavailable', {
             message: 'The gateway is receiving too many large bodies at once. Retry shortly.',
             headers: { 'Retry-After': '1' },

@@ -98,21 +98,23 @@ function auditRange({ since, until }: AuditFilter): { start: string; end: string
 
 type StreamItem = [id: string, fields: string[]];
 
+/** What a person or a program can be found by: that is recorded as `billing (token_09c3819fc89b)`. */
+const namesOf = (who: string): readonly string[] => /^(.+) \((token_[\da-f]+)\)$/.exec(who) ?? [who];
+
 /** The entries that match. Values are parsed in these only: a filter may leave out most of them. */
 function parseMatching(items: readonly StreamItem[], filter: AuditFilter): AuditEntry[] {
-  const { action: beginning = '', who: person, targets, since, until } = filter;
+  const { action: beginning = '', targets, since, until } = filter;
+  const person = filter.who?.trim().toLowerCase();
   return items.flatMap(([id, fields]) => {
     const texts = new Map<string, string>();
     for (let index = 0; index < fields.length; index += 2) {
       texts.set(fields[index] ?? '', fields[index + 1] ?? '');
     }
     const [who = '', action = '', target = ''] = ['who', 'action', 'target'].map((name) => texts.get(name));
-    // A program is recorded as `billing (token_09c3819fc89b)`.
-    const names = /^(.+) \((token_[\da-f]+)\)$/.exec(who) ?? [who];
     const atMs = Number(id.split('-')[0]);
     const matches =
       action.startsWith(beginning) &&
-      (person === undefined || names.some((name) => name.toLowerCase() === person.trim().toLowerCase())) &&
+      (person === undefined || namesOf(who.toLowerCase()).includes(person)) &&
       (targets === undefined || targets.includes(target)) &&
       (since === undefined || atMs >= since.getTime()) &&
       (until === undefined || atMs < until.getTime());

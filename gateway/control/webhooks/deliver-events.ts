@@ -17,6 +17,7 @@ import {
   readWebhookStatus,
   recordDelivery,
   recordFailure,
+  wants,
 } from './stored-webhooks.ts';
 
 interface EventsDependencies {
@@ -131,8 +132,7 @@ async function deliver(
   if (webhook === undefined) return;
   const status = isTest ? {} : await readWebhookStatus(redis, webhookId);
   // What happens while it is off it does not get. Its types may have changed since, with what its owner may read.
-  const isWanted = webhook.types?.some((type) => type === event.type) ?? true;
-  if (!isTest && (!webhook.enabled || !isWanted || status.disabledAt !== undefined)) return;
+  if (!isTest && (!wants(webhook, event) || status.disabledAt !== undefined)) return;
   const leftMs = job.timestamp + giveUpMs - now();
   const { delivered, status: code, error, retryAfterMs, ms } = await sender.send(webhook, event);
   const isGone = code === 410;

@@ -82,7 +82,7 @@ export function limitConnections(
     const address = peerAddress({ socket });
     const group = addressGroup(address);
     const freeSlot = isProxy(address) ? () => {} : takeSlotOf(group);
-    if (freeSlot === undefined) return refuse(socket, 'address', group);
+    if (typeof freeSlot === 'string') return refuse(socket, 'address', group);
     if (open >= maxConnections) {
       if (!idle.closeLongest()) {
         freeSlot();
@@ -98,14 +98,18 @@ export function limitConnections(
 
 /**
  * Slots for what lasts, of which each owner can take only some. An owner uses memory only while it has one.
- * @returns a function that takes a slot; that returns the function that frees it, or undefined if there is none
+ * @returns a function that takes a slot; that returns the function that frees it, or the limit that leaves none
  */
-export function createSlots(max: number, maxOfOwner: number): (owner: string) => (() => void) | undefined {
+export function createSlots(
+  max: number,
+  maxOfOwner: number,
+): (owner: string) => (() => void) | 'total' | 'owner' {
   const perOwner = new Map<string, number>();
   let taken = 0;
   return function takeSlot(owner) {
     const ofOwner = perOwner.get(owner) ?? 0;
-    if (taken >= max || ofOwner >= maxOfOwner) return undefined;
+    if (taken >= max) return 'total';
+    if (ofOwner >= maxOfOwner) return 'owner';
     taken += 1;
     perOwner.set(owner, ofOwner + 1);
     return () => {

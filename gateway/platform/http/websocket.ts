@@ -99,22 +99,16 @@ interface Key {
 
 export function createWebSockets<Owner extends Key>() {
   const close = new Map<(code: number) => void, Owner>();
-  const takeSlot = createSlots(Infinity, maxOpenOfCustomer);
-  let places = 0;
+  const takeSlot = createSlots(maxOpen, maxOpenOfCustomer);
   let isEnding = false;
 
   return {
     /** Takes the place of one more, until the response of its handshake is closed. @returns the limit that it exceeds */
-    takePlace({ customerId }: Owner, res: ServerResponse): 'total' | 'customer' | undefined {
-      if (places >= maxOpen) return 'total';
+    takePlace({ customerId }: Owner, res: ServerResponse): 'total' | 'owner' | undefined {
       const freeSlot = takeSlot(customerId);
-      if (freeSlot === undefined) return 'customer';
-      places += 1;
+      if (typeof freeSlot === 'string') return freeSlot;
       // That of a WebSocket closes with its connection.
-      res.once('close', () => {
-        places -= 1;
-        freeSlot();
-      });
+      res.once('close', freeSlot);
       return undefined;
     },
     /** Connects both sides, whose handshake is complete. */

@@ -1,5 +1,5 @@
-import { changeReason, createApi, enterWith, failureOf, request } from '../../browser/request.ts';
-import type { Session } from './responses.ts';
+import { changeReason, createApi, enterWith, failureOf, request, url } from '../../browser/request.ts';
+import type { Page, Session } from './responses.ts';
 
 let current: Session | undefined;
 
@@ -51,7 +51,7 @@ function begin(begun: Session) {
   document.dispatchEvent(new Event('session'));
 }
 
-export { url } from '../../browser/request.ts';
+export { url };
 
 /** The operators' API. If the session has ended, or another tab has begun one, the page begins anew. */
 export const api = createApi(
@@ -61,3 +61,23 @@ export const api = createApi(
     if (code === 'no_session' || code === 'invalid_csrf_token') location.reload();
   },
 );
+
+/**
+ * Reads pages until there are as many items as are asked for: the API reads a part of many records at a time.
+ * @param path with a query
+ * @returns the last page, with the items of all; undefined if nobody asks for them any more
+ */
+export async function readPages<Read extends Page<unknown>>(
+  path: string,
+  count: number,
+  isAsked = () => true,
+) {
+  const items: Read['items'] = [];
+  for (let after = ''; ;) {
+    const read: Read = await api.get(path + after);
+    if (!isAsked()) return undefined;
+    items.push(...read.items);
+    if (read.next === null || items.length >= count) return { ...read, items };
+    after = url`&after=${read.next}`;
+  }
+}

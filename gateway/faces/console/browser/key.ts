@@ -3,7 +3,7 @@ import { windowNames, type ByWindow } from '../../../limits/windows.ts';
 import type { ActingElement } from '../../browser/elements/light-element.ts';
 import { keyPrefix } from '../../browser/page-facts.ts';
 import { ApiFailure } from '../../browser/request.ts';
-import { api, url } from './api.ts';
+import { api, readPages, url } from './api.ts';
 import type { Page } from './responses.ts';
 import { router } from './router.ts';
 
@@ -55,15 +55,10 @@ export function pastedKey(text: string): string | undefined {
 export const openKey = (page: ActingElement, text: string) =>
   page.act(async () => router.navigate(keyPath((await findOne('key', text)).id)));
 
-/** The first customers or keys that a text finds, while they are asked for: the API reads a part of many records at a time. */
-export async function findNamed(noun: string, text: string, count: number, isAsked = () => true) {
-  const found: Named[] = [];
-  for (let path = url`/api/${noun}s?search=${text}&limit=${count}`; ;) {
-    const { items, next } = await api.get<Page<Named>>(path);
-    found.push(...items);
-    if (next === null || found.length >= count || !isAsked()) return found.slice(0, count);
-    path = url`/api/${noun}s?search=${text}&limit=${count}&after=${next}`;
-  }
+/** The first customers or keys that a text finds; none once they are not asked for any more. */
+export async function findNamed(noun: string, text: string, count: number, isAsked?: () => boolean) {
+  const path = url`/api/${noun}s?search=${text}&limit=${count}`;
+  return (await readPages<Page<Named>>(path, count, isAsked))?.items.slice(0, count) ?? [];
 }
 
 /**

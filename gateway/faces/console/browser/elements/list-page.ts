@@ -2,7 +2,7 @@ import { html, nothing } from 'lit';
 import type { Action } from '../../../browser/elements/menu.ts';
 import { PolledElement } from '../../../browser/elements/polled-element.ts';
 import { listTable, type Column } from '../../../browser/elements/table.ts';
-import { api } from '../api.ts';
+import { readPages } from '../api.ts';
 import type { Page } from '../responses.ts';
 import { router } from '../router.ts';
 import { head, viewerNote } from './page-head.ts';
@@ -51,21 +51,11 @@ export abstract class ListPage<Row extends object, More = object> extends Polled
     void this.reload();
   }
 
-  /**
-   * Reads until there are as many items as were asked for: the API reads a part of many records at a time.
-   * @returns undefined if something else is asked for by then
-   */
-  async read(): Promise<(Page<Row> & More) | undefined> {
-    const { query } = this;
+  /** @returns undefined if something else is asked for by then */
+  read(): Promise<(Page<Row> & More) | undefined> {
     const asked = `${router.location.query}`;
-    const items: Row[] = [];
-    for (;;) {
-      const read: Page<Row> & More = await api.get(`${this.list}?${query}`);
-      if (`${router.location.query}` !== asked) return undefined;
-      items.push(...read.items);
-      if (read.next === null || items.length >= this.pages * pageSize) return { ...read, items };
-      query.set('after', read.next);
-    }
+    const isAsked = () => `${router.location.query}` === asked;
+    return readPages<Page<Row> & More>(`${this.list}?${this.query}`, this.pages * pageSize, isAsked);
   }
 
   more() {
